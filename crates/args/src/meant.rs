@@ -20,7 +20,7 @@ use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
 pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
-    PrintArgs, RecordArgs,
+    PrintArgs, RecordArgs, SomeHistories,
 };
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};

@@ -72,6 +72,7 @@ fn value(path: &str, option: &str) -> &'static str {
         ("convert", "format") => "jsonl",
         ("gen family", "format") => "trencher",
         ("gen litmus", "format") => "weak",
+        ("gen history", "transactions") => "ser",
         ("gen history" | "record", "format") => "axe",
         (_, "format") => "json",
         (_, "timeout") => "17s",

@@ -296,6 +296,14 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
     of_memory.map(Models::One).or(of_txns).ok_or_else(|| expected.to_owned())
 }
 
+/// What a generated database keeps.
+pub(crate) fn isolation(text: &str) -> Result<TxnModel, String> {
+    match models(text) {
+        Ok(Models::Txn(model)) if model != TxnModel::ReadAtomic => Ok(model),
+        _ => Err("expected read-committed, transactional-causal or serializable".to_owned()),
+    }
+}
+
 /// A model whose buffers can be executed.
 pub(crate) fn buffers(text: &str) -> Result<Model, String> {
     let model =

@@ -15,7 +15,7 @@ use weakspot_report::{
 use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_history_commented};
 
 use crate::args::HistoryCheckArgs;
-use crate::transactional;
+use crate::transactional::{self, Came};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
@@ -23,9 +23,6 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
-
-/// What a history came to under a model; `None` for bad input.
-pub(crate) type Came = (AskedModel, Option<Verdict>);
 
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {

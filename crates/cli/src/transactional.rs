@@ -13,9 +13,11 @@ use weakspot_report::{
 use weakspot_trace::{HistoryReader, LogError, RecordedTxns};
 
 use crate::args::HistoryCheckArgs;
-use crate::history::{Came, NO_HISTORY};
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of};
 use weakspot_jobs::pool::{self, Answer, Listener};
+
+/// What a history came to under a model; `None` for bad input.
+pub(crate) type Came = (AskedModel, Option<Verdict>);
 
 /// One file on its way to answers.
 pub(crate) struct Asked<'a> {
@@ -52,7 +54,7 @@ impl<'a> Asked<'a> {
         }
         match next {
             _ if pool::interrupted() => self.say_unread(&Limit::Interrupted, patience),
-            Ok(None) => self.refuse(NO_HISTORY),
+            Ok(None) => self.refuse("no history in it"),
             Ok(Some(read)) => self.answer(&read, patience),
             Err(error) => {
                 let kind = if reader.has_ended() { "syntax" } else { "value" };

@@ -1,8 +1,6 @@
 //! The checker of evidence about histories of transactions. It knows the definitions and nothing
 //! of the engines.
 
-use std::collections::HashMap;
-
 use crate::Verdict;
 use crate::evidence::rejected::Rejected;
 
@@ -174,6 +172,41 @@ impl FactCheck<'_> {
     }
 }
 
+/// From which place in the order on variables are wanted, for the current transaction or session.
+struct Wanted {
+    /// Per variable for whom it is wanted, and from where on.
+    of_var: Vec<(u32, u32)>,
+    vars: Vec<u32>,
+    now: u32,
+}
+
+impl Wanted {
+    fn new(vars: usize) -> Wanted {
+        Wanted { of_var: vec![(u32::MAX, 0); vars], vars: Vec::new(), now: 0 }
+    }
+
+    fn begin(&mut self, now: u32) {
+        self.now = now;
+        self.vars.clear();
+    }
+
+    fn is_wanted(&self, var: u32) -> bool {
+        self.of_var[var as usize].0 == self.now
+    }
+
+    fn get(&self, var: u32) -> u32 {
+        if self.is_wanted(var) { self.of_var[var as usize].1 } else { 0 }
+    }
+
+    fn want(&mut self, var: u32, place: u32) {
+        let place = place.max(self.get(var));
+        if !self.is_wanted(var) {
+            self.vars.push(var);
+        }
+        self.of_var[var as usize] = (self.now, place);
+    }
+}
+
 /// A commit order while it is checked.
 struct OrderCheck<'a> {
     history: &'a TxnHistory,
@@ -225,7 +258,7 @@ impl<'a> OrderCheck<'a> {
         }
         self.check_versions(versions)?;
         let good = match model {
-            TxnModel::ReadCommitted => self.order.iter().all(|&t| self.reads_committed(t)),
+            TxnModel::ReadCommitted => self.reads_committed(),
             TxnModel::ReadAtomic => self.reads_atomically(),
             TxnModel::Causal => self.reads_causally(),
             TxnModel::Serializable => self.is_serial(),
@@ -262,38 +295,46 @@ impl<'a> OrderCheck<'a> {
     }
 
     /// Whether no read of a transaction is older than what it has seen before.
-    fn reads_committed(&self, txn: u32) -> bool {
+    fn reads_committed(&self) -> bool {
         let history = self.history;
-        let ops = history.of_txn(txn);
-        let reads: Vec<(u32, u32)> =
-            ops.filter_map(|op| Some((history.var(op), history.source(op)?))).collect();
-        let mut wanted: HashMap<u32, u32> = reads.iter().map(|&(var, _)| (var, 0)).collect();
-        for &(var, source) in &reads {
-            if self.place(source) < wanted[&var] {
-                return false;
-            }
-            self.see(source, &mut wanted);
-        }
-        true
+        let mut wanted = Wanted::new(history.vars());
+        let reads = |txn| {
+            let ops = history.of_txn(txn);
+            ops.filter_map(|op| Some((history.var(op), history.source(op)?)))
+        };
+        self.order.iter().all(|&txn| {
+            wanted.begin(txn);
+            reads(txn).for_each(|(var, _)| wanted.want(var, 0));
+            let mut last = BEGINNING;
+            reads(txn).all(|(var, source)| {
+                let good = self.place(source) >= wanted.get(var);
+                if source != last {
+                    self.see(source, &mut wanted);
+                    last = source;
+                }
+                good
+            })
+        })
     }
 
     /// Of the wanted variables those that a transaction wrote are wanted at least from there.
-    fn see(&self, source: u32, wanted: &mut HashMap<u32, u32>) {
+    fn see(&self, source: u32, wanted: &mut Wanted) {
         if source == BEGINNING {
             return;
         }
         let place = self.place(source);
         let written = self.history.written_by(source);
-        if written.len() <= wanted.len() {
-            for (var, _) in written {
-                if let Some(wanted) = wanted.get_mut(var) {
-                    *wanted = place.max(*wanted);
+        if written.len() <= wanted.vars.len() {
+            for &(var, _) in written {
+                if wanted.is_wanted(var) {
+                    wanted.want(var, place);
                 }
             }
         } else {
-            for (&var, wanted) in wanted {
+            for i in 0..wanted.vars.len() {
+                let var = wanted.vars[i];
                 if self.history.last_write(source, var).is_some() {
-                    *wanted = place.max(*wanted);
+                    wanted.want(var, place);
                 }
             }
         }
@@ -301,24 +342,23 @@ impl<'a> OrderCheck<'a> {
 
     fn reads_atomically(&self) -> bool {
         let history = self.history;
+        let mut wanted = Wanted::new(history.vars());
+        // The last writer in the session, which is the latest one, too.
+        let mut own = Wanted::new(history.vars());
         (0..history.sessions()).all(|session| {
-            // The last writer in the session, which is the latest one, too.
-            let mut own: HashMap<u32, u32> = HashMap::new();
+            own.begin(session as u32);
             history.of_session(session).filter(|&t| history.committed(t)).all(|txn| {
-                let ops = history.of_txn(txn);
-                let reads: Vec<(u32, u32)> =
-                    ops.filter_map(|op| Some((history.var(op), history.source(op)?))).collect();
-                let mut wanted: HashMap<u32, u32> = HashMap::new();
-                for (var, _) in &reads {
-                    wanted.insert(*var, own.get(var).copied().unwrap_or(0));
+                let reads = || {
+                    let ops = history.of_txn(txn);
+                    ops.filter_map(|op| Some((history.var(op), history.source(op)?)))
+                };
+                wanted.begin(txn);
+                reads().for_each(|(var, _)| wanted.want(var, own.get(var)));
+                reads().for_each(|(_, source)| self.see(source, &mut wanted));
+                for &(var, _) in history.written_by(txn) {
+                    own.want(var, self.place(txn));
                 }
-                for &(_, source) in &reads {
-                    self.see(source, &mut wanted);
-                }
-                for (var, _) in history.written_by(txn) {
-                    own.insert(*var, self.place(txn));
-                }
-                reads.iter().all(|(var, source)| self.place(*source) >= wanted[var])
+                reads().all(|(var, source)| self.place(source) >= wanted.get(var))
             })
         })
     }
@@ -330,11 +370,11 @@ impl<'a> OrderCheck<'a> {
         let sessions = history.sessions();
         let mut clocks: Vec<Option<Box<[u32]>>> = vec![None; history.txns()];
         let mut of_session: Vec<Box<[u32]>> = vec![vec![0; sessions].into(); sessions];
-        let mut writers: HashMap<u32, Vec<(u32, Vec<u32>)>> = HashMap::new();
+        let mut writers: Vec<Vec<(u32, Vec<u32>)>> = vec![Vec::new(); history.vars()];
         for session in 0..sessions {
             for txn in history.of_session(session).filter(|&t| history.committed(t)) {
                 for (var, _) in history.written_by(txn) {
-                    let of_var = writers.entry(*var).or_default();
+                    let of_var = &mut writers[*var as usize];
                     match of_var.last_mut() {
                         Some((s, txns)) if *s as usize == session => txns.push(txn),
                         _ => of_var.push((session as u32, vec![txn])),
@@ -360,7 +400,7 @@ impl<'a> OrderCheck<'a> {
                 let Some(source) = history.source(op) else { continue };
                 let place = self.place(source);
                 let var = history.var(op);
-                for (s, txns) in writers.get(&var).map_or(&[][..], Vec::as_slice) {
+                for (s, txns) in &writers[var as usize] {
                     let seen = txns.partition_point(|&t| t < clock[*s as usize]);
                     if seen > 0 && self.place(txns[seen - 1]) > place {
                         return false;

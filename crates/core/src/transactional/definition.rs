@@ -200,6 +200,9 @@ impl Search<'_> {
         let reads = ops.all(|op| {
             history.source(op).is_none_or(|source| source == self.last[history.var(op) as usize])
         });
+        let appends = |txn: u32, var: u32| {
+            history.of_txn(txn).filter(|&op| history.writes(op) && history.var(op) == var).count()
+        };
         reads
             && history.written_by(txn).iter().all(|&(var, _)| {
                 let list = self.versions.get(var as usize).map_or(&[][..], Vec::as_slice);
@@ -209,6 +212,8 @@ impl Search<'_> {
                 match list.iter().position(is_own) {
                     // What it appends stands together, behind what is there.
                     Some(at) if !list[at..at + own].iter().all(is_own) => false,
+                    // What of it is in no list comes last, and so does the rest of it.
+                    Some(at) if at + own < list.len() && own < appends(txn, var) => false,
                     Some(0) => last == BEGINNING,
                     Some(at) => history.txn_of(list[at - 1]) == last,
                     None => list.last().is_none_or(|&w| {

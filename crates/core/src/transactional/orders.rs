@@ -32,7 +32,9 @@ pub fn misread(history: &TxnHistory, versions: &[Vec<u32>], op: u32) -> Option<M
     if list.iter().any(|&w| !history.committed(history.txn_of(w))) {
         return Some(Misread::Aborted);
     }
-    let own = history.last_write(txn, var).and_then(|_| {
+    let own = history.last_write(txn, var).filter(|&last| last < op).or_else(|| {
+        // Its last one is behind the read, but there may be others.
+        history.last_write(txn, var)?;
         let mut before = (history.of_txn(txn).start..op).rev();
         before.find(|&before| history.writes(before) && history.var(before) == var)
     });
@@ -47,7 +49,7 @@ pub fn misread(history: &TxnHistory, versions: &[Vec<u32>], op: u32) -> Option<M
         if !history.committed(writer) {
             return Some(Misread::Aborted);
         }
-        if history.last_write(writer, var) != Some(from) {
+        if history.is_overwritten(from) {
             return Some(Misread::Intermediate);
         }
     }

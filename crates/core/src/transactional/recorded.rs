@@ -14,7 +14,8 @@ pub struct TxnHistory {
     committed: Vec<bool>,
     session_of: Vec<u32>,
     txn_of: Vec<u32>,
-    /// The variable, and in the upmost bit whether it is a write.
+    /// The variable, and in the two upmost bits whether it is a write, and one that its transaction
+    /// overwrites.
     ops: Vec<u32>,
     from: Vec<u32>,
     vars: u32,
@@ -52,6 +53,8 @@ pub enum TxnOp {
 }
 
 const WRITE: u32 = 1 << 31;
+const OVERWRITTEN: u32 = 1 << 30;
+const VAR: u32 = OVERWRITTEN - 1;
 
 impl TxnHistory {
     /// The most operations, and the most variables, of a history.
@@ -91,6 +94,7 @@ impl TxnHistory {
     ///
     /// # Panics
     /// When there is no transaction, or there are too many operations or variables.
+    #[inline]
     pub fn push(&mut self, op: TxnOp) {
         assert!(self.ops.len() < TxnHistory::MOST, "a history that is too large");
         let txn = self.committed.len().checked_sub(1).expect("an operation of no transaction");
@@ -126,7 +130,7 @@ impl TxnHistory {
         let txn = self.committed.len() - 1;
         for op in self.txns[txn]..self.txns[txn + 1] {
             if self.ops[op as usize] & WRITE != 0 {
-                self.writes.push((self.ops[op as usize] & !WRITE, op));
+                self.writes.push((self.ops[op as usize] & VAR, op));
             }
         }
         let of_txn = &mut self.writes[start..];
@@ -138,6 +142,8 @@ impl TxnHistory {
                 if is_last {
                     self.writes[kept] = self.writes[i];
                     kept += 1;
+                } else {
+                    self.ops[self.writes[i].1 as usize] |= OVERWRITTEN;
                 }
             }
             self.writes.truncate(kept);
@@ -182,30 +188,35 @@ impl TxnHistory {
     }
 
     /// The operations of a transaction.
+    #[inline]
     #[must_use]
     pub fn of_txn(&self, txn: u32) -> std::ops::Range<u32> {
         self.txns[txn as usize]..self.txns[txn as usize + 1]
     }
 
     /// Whether a transaction was committed.
+    #[inline]
     #[must_use]
     pub fn committed(&self, txn: u32) -> bool {
         self.committed[txn as usize]
     }
 
     /// The session of a transaction.
+    #[inline]
     #[must_use]
     pub fn session_of(&self, txn: u32) -> u32 {
         self.session_of[txn as usize]
     }
 
     /// The transaction of an operation.
+    #[inline]
     #[must_use]
     pub fn txn_of(&self, op: u32) -> u32 {
         self.txn_of[op as usize]
     }
 
     /// An operation.
+    #[inline]
     #[must_use]
     pub fn op(&self, op: u32) -> TxnOp {
         let var = self.var(op);
@@ -216,18 +227,28 @@ impl TxnHistory {
     }
 
     /// Whether an operation writes.
+    #[inline]
     #[must_use]
     pub fn writes(&self, op: u32) -> bool {
         self.ops[op as usize] & WRITE != 0
     }
 
     /// The variable of an operation.
+    #[inline]
     #[must_use]
     pub fn var(&self, op: u32) -> u32 {
-        self.ops[op as usize] & !WRITE
+        self.ops[op as usize] & VAR
+    }
+
+    /// Whether the transaction of a write overwrites it later.
+    #[inline]
+    #[must_use]
+    pub fn is_overwritten(&self, op: u32) -> bool {
+        self.ops[op as usize] & OVERWRITTEN != 0
     }
 
     /// The variables that a transaction writes, in order, with the last write to each.
+    #[inline]
     #[must_use]
     pub fn written_by(&self, txn: u32) -> &[(u32, u32)] {
         let txn = txn as usize;
@@ -235,6 +256,7 @@ impl TxnHistory {
     }
 
     /// The last write of a transaction to a variable.
+    #[inline]
     #[must_use]
     pub fn last_write(&self, txn: u32, var: u32) -> Option<u32> {
         let writes = self.written_by(txn);
@@ -244,6 +266,7 @@ impl TxnHistory {
 
     /// What a read took from another transaction: that one, or [`BEGINNING`](super::BEGINNING).
     /// `None` for writes, and for reads of what the transaction wrote itself.
+    #[inline]
     #[must_use]
     pub fn source(&self, op: u32) -> Option<u32> {
         if self.writes(op) {
@@ -256,12 +279,14 @@ impl TxnHistory {
     }
 
     /// Whether variables are lists to which transactions append.
+    #[inline]
     #[must_use]
     pub fn has_lists(&self) -> bool {
         self.lists.is_some()
     }
 
     /// The writes whose values are in the list that a read read; none if variables are no lists.
+    #[inline]
     #[must_use]
     pub fn list(&self, op: u32) -> &[u32] {
         let Some(lists) = &self.lists else { return &[] };

@@ -2,6 +2,7 @@
 //! sorting, and short cycles.
 
 use weakspot_core::TxnHistory;
+use weakspot_core::transactional::BEGINNING;
 
 /// A transaction comes before another one.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ impl<'a> Graph<'a> {
                 }
                 let mut before = None;
                 for op in history.of_txn(txn) {
-                    let source = history.source(op).filter(|&s| s != super::weak::BEGINNING);
+                    let source = history.source(op).filter(|&s| s != BEGINNING);
                     // The same one again is no news.
                     if let Some(source) = source.filter(|_| source != before) {
                         graph.add(source, txn, EdgeWhy::Reads(op), 0);

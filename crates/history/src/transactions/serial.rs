@@ -19,7 +19,7 @@ use weakspot_core::{Limit, TxnEvidence, TxnHistory, TxnModel};
 
 use super::Meter;
 use super::explain;
-use super::graph::{EdgeWhy, Graph, Outgoing};
+use super::graph::{Edge, EdgeWhy, Graph, Outgoing};
 use super::writers::Writers;
 
 /// Decides about a history that is causally consistent; `order` agrees with all edges.
@@ -93,7 +93,7 @@ fn saturate(
             }
         }
         if let Some((from, read)) = closing {
-            let edge = super::graph::Edge { from, to: BEGINNING, why: EdgeWhy::Older(read), round };
+            let edge = Edge { from, to: BEGINNING, why: EdgeWhy::Older(read), round };
             return Ok(Err(explain::cycle(graph, TxnModel::Serializable, &[edge])));
         }
         if graph.edges.len() == before {

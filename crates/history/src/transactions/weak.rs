@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-pub(super) use weakspot_core::transactional::BEGINNING;
+use weakspot_core::transactional::BEGINNING;
 use weakspot_core::{Limit, TxnHistory};
 
 use super::Meter;

@@ -155,13 +155,12 @@ pub(crate) fn build(
     }
     let find = Find::new(raw, marks, &mut history, &order);
     let mut initial = raw.initial.iter().peekable();
-    let mut lists = find.lists(&number)?.into_iter().peekable();
+    let mut lists = find.lists()?.into_iter().peekable();
     let mut reads = ListReads { starts: vec![0; order.len() + 1], elements: Vec::new() };
     let mut of_op: Vec<Vec<u32>> = vec![Vec::new(); if marks.has_lists { order.len() } else { 0 }];
-    for at in 0..order.len() {
+    for (at, &op) in number.iter().enumerate() {
         let said = initial.next_if(|&&op| op as usize == at).is_some();
         let list = lists.next_if(|(op, _)| *op == at);
-        let op = number[at];
         if history.writes(op) || said {
             continue;
         }
@@ -229,8 +228,7 @@ impl<'a> Find<'a> {
         // Of lists, every element that a committed transaction appended counts.
         let counts = |op: u32| {
             let txn = history.txn_of(op);
-            let is_last = || history.last_write(txn, history.var(op)) == Some(op);
-            history.committed(txn) && (marks.has_lists || is_last())
+            history.committed(txn) && (marks.has_lists || !history.is_overwritten(op))
         };
         let writes = || (0..history.len() as u32).filter(|&op| history.writes(op));
         let all = writes().count();
@@ -284,9 +282,8 @@ impl<'a> Find<'a> {
     }
 
     /// The lists that were read, as writes, by the place of the read in the file.
-    fn lists(&self, number: &[u32]) -> Result<Vec<(usize, Vec<u32>)>, LogError> {
+    fn lists(&self) -> Result<Vec<(usize, Vec<u32>)>, LogError> {
         let mut lists = Vec::with_capacity(self.marks.lists.len());
-        debug_assert!(number.len() >= lists.len());
         for (at, elements) in self.marks.lists() {
             let (_, var) = (self.raw.ops)(at);
             let element = |&value: &Value| match self.find(var, value) {
