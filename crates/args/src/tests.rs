@@ -213,6 +213,7 @@ fn the_defaults_in_the_help_are_true() {
                 ("monitor", "seed") => "--program --random 3",
                 ("monitor", "steps") => "--program --random 3",
                 ("history", "window") => "--follow",
+                ("gen history", "transaction-size") => "--transactions ser",
                 ("run" | "cargo test" | "cargo run", "depth" | "seed") => "--strategy pct",
                 ("fence", "goal") => continue,
                 _ => "",
@@ -298,9 +299,19 @@ fn conflicts() {
             "--witness is about a whole file: leave out --follow",
         ),
         ("history --window 3 a", "--window is for --follow"),
-        ("history --model sc,ser a", "models of memory and of transactions are asked about"),
-        ("history --model rc --minimise a", "--minimise is about models of memory"),
-        ("history --model rc --follow a", "--follow is about models of memory"),
+        (
+            "history --model sc,ser a",
+            "models of memory and of transactions are asked about one after the other: expected \
+             --model with one kind",
+        ),
+        (
+            "history --model rc --minimise a",
+            "--minimise is about models of memory, not of transactions",
+        ),
+        (
+            "history --model rc --follow a",
+            "--follow is about models of memory, not of transactions",
+        ),
         ("convert a", "expected OUTPUT, which may be `-`"),
         ("convert a b -o c", "expected one OUTPUT, not two"),
         ("gen family", "expected the NAME of a family, or --list"),

@@ -66,7 +66,7 @@ fn convert_transactions(
 ) -> Result<()> {
     reader.keep_transactions();
     let read = reader.next_transactions().map_err(|error| anyhow!(error.of(name)))?;
-    let Some(history) = read else { return Ok(sink.finish()?) };
+    let Some(history) = read else { return sink.finish() };
     match write_transactions(&mut sink, to, &history) {
         Ok(()) => {}
         Err(WriteError::Io(error)) => return Err(error.into()),

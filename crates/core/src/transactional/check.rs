@@ -5,9 +5,9 @@ use crate::Verdict;
 use crate::evidence::rejected::Rejected;
 
 use super::definition::serializable_within;
-use super::evidence::{BEGINNING, Fact, Reason, TxnEvidence};
+use super::evidence::{Fact, Reason, TxnEvidence};
 use super::orders::{misread, version_orders};
-use super::recorded::{TxnHistory, TxnModel};
+use super::recorded::{BEGINNING, TxnHistory, TxnModel};
 
 /// Checks the evidence for a verdict: a commit order against everything that the model asks of it,
 /// a cycle fact by fact. A claim that all orders were tried is only checked for being the right

@@ -9,9 +9,8 @@
 
 use std::collections::HashSet;
 
-use super::evidence::BEGINNING;
 use super::orders::{misread, version_orders};
-use super::recorded::{TxnHistory, TxnModel};
+use super::recorded::{BEGINNING, TxnHistory, TxnModel};
 
 /// Whether a history satisfies a model: all commit orders are tried, so it takes few transactions.
 #[must_use]

@@ -2,9 +2,6 @@
 
 use super::orders::Misread;
 
-/// Stands for the transaction that wrote all initial values, before all others.
-pub const BEGINNING: u32 = u32::MAX;
-
 /// Why a verdict on a history of transactions is to be believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TxnEvidence {
@@ -43,7 +40,7 @@ pub struct Fact {
 /// Why a transaction comes before another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is [`BEGINNING`], and the other one is a transaction.
+    /// It is [`BEGINNING`](super::BEGINNING), and the other one is a transaction.
     Beginning,
     /// Both are of one session.
     Session,

@@ -12,6 +12,6 @@ mod recorded;
 pub use anomaly::{Anomaly, anomaly};
 pub use check::{search_transactional, transactional};
 pub use definition::{satisfies, serializable_within};
-pub use evidence::{BEGINNING, Fact, Reason, TxnEvidence};
+pub use evidence::{Fact, Reason, TxnEvidence};
 pub use orders::{Misread, misread, version_orders};
-pub use recorded::{ListReads, TxnHistory, TxnModel, TxnOp};
+pub use recorded::{BEGINNING, ListReads, TxnHistory, TxnModel, TxnOp};

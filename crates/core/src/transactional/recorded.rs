@@ -3,6 +3,9 @@
 
 use crate::INITIAL;
 
+/// Stands for the transaction that wrote all initial values, before all others.
+pub const BEGINNING: u32 = u32::MAX;
+
 /// The transactions of a history. They are numbered session by session, and their operations
 /// transaction by transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -264,7 +267,7 @@ impl TxnHistory {
         Some(writes[at].1)
     }
 
-    /// What a read took from another transaction: that one, or [`BEGINNING`](super::BEGINNING).
+    /// What a read took from another transaction: that one, or [`BEGINNING`].
     /// `None` for writes, and for reads of what the transaction wrote itself.
     #[inline]
     #[must_use]
@@ -273,7 +276,7 @@ impl TxnHistory {
             return None;
         }
         match self.from[op as usize] {
-            INITIAL => Some(super::BEGINNING),
+            INITIAL => Some(BEGINNING),
             from => Some(self.txn_of[from as usize]).filter(|&t| t != self.txn_of[op as usize]),
         }
     }
