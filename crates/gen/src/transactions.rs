@@ -33,13 +33,17 @@ pub fn transactions(
     let mut left = client.operations;
     // Under read committed transactions overlap: one is open in each session.
     let mut open: Vec<Option<(Done, usize)>> = vec![None; client.cpus];
-    while left > 0 {
+    while left > 0 || open.iter().any(Option::is_some) {
         let session = rng.below(client.cpus);
-        let (mut done, mut rest) = open[session].take().unwrap_or_else(|| {
-            let length = (1 + rng.below(2 * size.max(1) - 1)).min(left);
-            left -= length;
-            (Vec::new(), length)
-        });
+        let (mut done, mut rest) = match open[session].take() {
+            Some(open) => open,
+            None if left == 0 => continue,
+            None => {
+                let length = (1 + rng.below(2 * size.max(1) - 1)).min(left);
+                left -= length;
+                (Vec::new(), length)
+            }
+        };
         if done.is_empty() && model != TxnModel::Serializable {
             database.hear(&mut rng, session);
         }
@@ -56,11 +60,6 @@ pub fn transactions(
         match rest {
             0 => database.commit(session, done),
             _ => open[session] = Some((done, rest)),
-        }
-    }
-    for (session, open) in open.into_iter().enumerate() {
-        if let Some((done, _)) = open {
-            database.commit(session, done);
         }
     }
     Ok(database.history())
