@@ -155,7 +155,7 @@ impl<'a> Graph<'a> {
 
     /// A short cycle among what could not be sorted: breadth first from some transactions.
     fn short_cycle(&self, out: &Outgoing, incoming: &[u32]) -> Vec<Edge> {
-        const ENOUGH: u64 = 20_000_000;
+        const ENOUGH: u64 = 1_000_000;
         let mut best: Option<Vec<Edge>> = None;
         let mut work = 0;
         let mut from = vec![(u32::MAX, u32::MAX); incoming.len()];
