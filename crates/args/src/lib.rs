@@ -23,6 +23,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
+#[cfg(feature = "serve")]
+pub use meant::ServeArgs;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
@@ -30,6 +32,8 @@ pub use meant::{
     PrintArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS,
     SelfcheckArgs, SerialArgs, Shared, SomeHistories,
 };
+#[cfg(feature = "show")]
+pub use meant::{ShowArgs, Showing};
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
     RobustAlgorithm, RunStrategy, SerialTable,

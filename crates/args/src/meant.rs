@@ -7,6 +7,8 @@ mod programs;
 mod real;
 mod records;
 mod selfcheck;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,10 +24,14 @@ pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
     PrintArgs, RecordArgs, SomeHistories,
 };
+#[cfg(feature = "show")]
+pub use files::{ShowArgs, Showing};
 pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
 pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
 pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
 pub use selfcheck::SelfcheckArgs;
+#[cfg(feature = "serve")]
+pub use serve::ServeArgs;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -39,6 +45,8 @@ pub enum Command {
     History(HistoryCheckArgs),
     Certify(CertifyArgs),
     Compare(CompareArgs),
+    #[cfg(feature = "show")]
+    Show(ShowArgs),
     Print(PrintArgs),
     Convert(ConvertArgs),
     GenFamily(FamilyArgs),
@@ -51,6 +59,8 @@ pub enum Command {
     Cc(CompilerArgs),
     Cxx(CompilerArgs),
     Selfcheck(SelfcheckArgs),
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     BenchLitmus(Duration),
     BenchPrograms(ProgramsArgs),
     BenchMonitor(BenchMonitorArgs),
@@ -97,6 +107,8 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::History(typed) => Command::History(records::history(typed)?),
         Typed::Certify(typed) => Command::Certify(files::certify(typed)),
         Typed::Compare(typed) => Command::Compare(files::compare(typed)),
+        #[cfg(feature = "show")]
+        Typed::Show(typed) => Command::Show(files::show(typed)?),
         Typed::Print(typed) => Command::Print(files::print(typed)),
         Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
         Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),
@@ -109,6 +121,8 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
         Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
         Typed::Selfcheck(typed) => Command::Selfcheck(selfcheck::selfcheck(typed)?),
+        #[cfg(feature = "serve")]
+        Typed::Serve(typed) => Command::Serve(serve::serve(typed)?),
         Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
         Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
@@ -158,6 +172,8 @@ pub struct Shared {
     pub verbose: bool,
     pub progress: When,
     pub color: When,
+    /// Whether drawings are ASCII only, whatever the locale.
+    pub ascii: bool,
 }
 
 const TSO: Model = Model::Tso;
@@ -187,7 +203,8 @@ fn shared(
     threads: Option<&typed::Threads>,
     witness: Option<typed::Witness>,
 ) -> Result<Shared, Usage> {
-    let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color } = typed;
+    let typed::Shared { format, report, timeout, memory, quiet, verbose, progress, color, ascii } =
+        typed;
     Ok(Shared {
         format: format.unwrap_or(OutputFormat::Text),
         witness: file("--witness", witness.and_then(|typed| typed.witness))?,
@@ -200,6 +217,7 @@ fn shared(
         verbose,
         progress: progress.unwrap_or(When::Auto),
         color: color.unwrap_or(When::Auto),
+        ascii,
     })
 }
 

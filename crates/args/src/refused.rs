@@ -133,8 +133,20 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["compare"], ABOUT_QUESTIONS, "it asks nothing: it compares what was answered"),
     (&["compare"], ABOUT_OUTPUT, "it prints which states differ and nothing else"),
+    (&["show"], ABOUT_QUESTIONS, "it asks nothing: it shows what was answered"),
+    (&["show"], ABOUT_OUTPUT, "it shows one run, in a terminal or as text, and nothing else"),
     (&["completions"], ABOUT_QUESTIONS, "it asks nothing: it is for a shell"),
     (&["completions"], ABOUT_OUTPUT, "it prints a text for a shell and nothing else"),
+    (
+        &["serve"],
+        &["model", "input-format", "witness", "buffer-limit", "fail-fast"],
+        "what is asked is chosen on the page",
+    ),
+    (
+        &["serve"],
+        &["format", "output", "quiet", "verbose", "color", "progress"],
+        "it prints an address and nothing else: answers are on the page",
+    ),
     (&["selfcheck"], &["timeout"], "--time says how long it goes on"),
     (&["selfcheck"], &["memory"], "each of its questions may take 256 MiB"),
     (

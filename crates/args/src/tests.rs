@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 26] = [
+const LINES: [(&str, &str); 28] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),
@@ -15,6 +15,7 @@ const LINES: [(&str, &str); 26] = [
     ("history", "a.jsonl"),
     ("certify", "a.litmus w.json"),
     ("compare", "a.log b.log"),
+    ("show", "a.jsonl"),
     ("print", "a.weak"),
     ("convert", "a.wslog"),
     ("gen family", "lamport"),
@@ -22,6 +23,7 @@ const LINES: [(&str, &str); 26] = [
     ("gen litmus", "PodWR Fre PodWR Fre"),
     ("record", ""),
     ("selfcheck", ""),
+    ("serve", ""),
     ("run", "PROGRAM"),
     ("cargo test", ""),
     ("cargo run", ""),
@@ -187,6 +189,8 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("monitor", "input-format") if language => "--program",
         ("record", "input-format") => "FILE",
         ("gen litmus", "size") => "--all",
+        ("litmus", "runs") => "--run",
+        ("litmus", "format") if value == "litmus7" => "--run",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
         _ => "",
     }
@@ -208,6 +212,7 @@ fn the_defaults_in_the_help_are_true() {
             let rest = without_steps(&path, long, rest);
             let context = match (&path[..], long) {
                 ("gen litmus", "size") => "--all",
+                ("litmus", "runs") => "--run",
                 // Logs are followed for as long as it takes, unless a time is named.
                 ("serial" | "monitor", "timeout") => continue,
                 ("monitor", "seed") => "--program --random 3",
@@ -265,6 +270,23 @@ fn conflicts() {
             "--buffer-limit is for --algorithm auto, eager and counters: the others explore no buffers",
         ),
         ("litmus -m tso,tso a", "--model names a model twice"),
+        ("litmus --runs 5 a", "--runs is for --run, which runs tests on this CPU"),
+        (
+            "litmus --format litmus7 a",
+            "--format litmus7 is for --run; without it, --format text has the lines of herd7",
+        ),
+        (
+            "litmus --run --show a",
+            "--show is about the models, and --run about this CPU: leave out one of them",
+        ),
+        (
+            "litmus --run -j 2 a",
+            "--threads is not for --run: tests would get into each other's way",
+        ),
+        (
+            "litmus --run --format svg a",
+            "--format svg is not for --run; expected --format text, json or litmus7",
+        ),
         ("fence --format dot a", "fences are no graph; expected --format text or json"),
         (
             "fence --buffer-limit 3 a",
@@ -311,6 +333,23 @@ fn conflicts() {
         (
             "history --model rc --follow a",
             "--follow is about models of memory, not of transactions",
+        ),
+        (
+            "history --model rc --complete-recording a",
+            "--complete-recording is about models of memory, not of transactions",
+        ),
+        (
+            "history --follow --complete-recording a",
+            "--complete-recording is about a whole file: leave out --follow",
+        ),
+        (
+            "history --columns core,op,addr,data --input-format axe a",
+            "--columns is for tables: leave out --input-format",
+        ),
+        (
+            "history --columns core,op,addr,data --witness w a",
+            "--witness is for files that say themselves what their columns are: put a line with the \
+             names first and leave out --columns",
         ),
         ("convert a", "expected OUTPUT, which may be `-`"),
         ("convert a b -o c", "expected one OUTPUT, not two"),

@@ -7,6 +7,8 @@ mod programs;
 mod real;
 mod records;
 mod selfcheck;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +23,8 @@ pub(crate) use bench::{
     Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
 };
 pub use bench::{HistoryTable, SerialTable};
+#[cfg(feature = "show")]
+pub(crate) use files::Show;
 pub(crate) use files::{
     Bounds, Certify, Compare, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus,
     Mix, Print, Record,
@@ -32,6 +36,8 @@ pub use real::{Isolate, ProgramOutput, RunStrategy};
 pub(crate) use records::{Buffered, CompleteKey, History, Monitor, Serial};
 pub use records::{MonitorAlgorithm, PendingForm};
 pub(crate) use selfcheck::Selfcheck;
+#[cfg(feature = "serve")]
+pub(crate) use serve::Serve;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -59,6 +65,8 @@ pub(crate) enum Command {
     History(History),
     Certify(Certify),
     Compare(Compare),
+    #[cfg(feature = "show")]
+    Show(Show),
     Print(Print),
     Convert(Convert),
     #[command(subcommand)]
@@ -72,6 +80,8 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cxx(Compiler),
     Selfcheck(Selfcheck),
+    #[cfg(feature = "serve")]
+    Serve(Serve),
     #[command(subcommand)]
     Bench(Bench),
     /// Print what completes command lines in a shell.
@@ -158,4 +168,7 @@ pub(crate) struct Shared {
     /// Colours; NO_COLOR is heeded, too [default: auto].
     #[arg(long, value_name = "WHEN")]
     pub(crate) color: Option<When>,
+    /// Draw with ASCII only, as where the locale is not UTF-8.
+    #[arg(long)]
+    pub(crate) ascii: bool,
 }

@@ -56,6 +56,9 @@ pub enum InputFormat {
     /// Histories of Jepsen.
     #[value(aliases = ["jepsen", "elle"])]
     Edn,
+    /// Logs of hardware in columns.
+    #[value(aliases = ["tsv"])]
+    Csv,
 }
 
 impl InputFormat {
@@ -112,7 +115,7 @@ impl Takes {
     /// Whether the help lists a format; others are refused with the reason.
     fn lists(self, format: InputFormat) -> bool {
         let writes = matches!(self, Takes::ToHistories | Takes::ToLogsAndHistories);
-        !(writes && format == InputFormat::Edn)
+        !(writes && matches!(format, InputFormat::Edn | InputFormat::Csv))
     }
 }
 
@@ -155,6 +158,13 @@ pub(crate) fn explored() -> impl TypedValueParser<Value = OutputFormat> {
 pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     use OutputFormat::{Csv, Dot, Github, Json, Junit, Sarif, Svg, Tex, Text};
     output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv])
+}
+
+/// Reads the name of an output format for litmus tests.
+pub(crate) fn litmus() -> impl TypedValueParser<Value = OutputFormat> {
+    let all: Vec<OutputFormat> =
+        OutputFormat::ALL.into_iter().chain([OutputFormat::Litmus7]).collect();
+    output_of(&all, &[])
 }
 
 /// What to replay.
@@ -290,9 +300,9 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
     }
     let is_called = |model: &TxnModel| model.key() == key || model.short() == key;
     let of_txns = TxnModel::ALL.into_iter().find(is_called).map(Models::Txn);
-    let of_memory = HistoryModel::ALL.into_iter().find(|model| model.key() == key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, pso, tso, sc, read-committed (rc), \
-                    read-atomic (ra), transactional-causal (tcc), serializable (ser) or all";
+    let of_memory = HistoryModel::from_key(&key);
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, read-committed \
+                    (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all";
     of_memory.map(Models::One).or(of_txns).ok_or_else(|| expected.to_owned())
 }
 

@@ -127,6 +127,8 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Overlap => "overlap",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
+                Limit::Steps(_) => "steps",
+                Limit::Silent => "silent",
                 Limit::Unrepeatable => "unrepeatable",
                 Limit::Loops => "loops",
                 Limit::Uncontrolled => "uncontrolled",

@@ -26,6 +26,8 @@ pub struct Answer {
     pub fork: bool,
     /// What the user should know.
     pub remarks: Vec<String>,
+    /// The first execution that was given up, if any was, with the memory that was known to be shared.
+    pub cut_off: Option<(Seen, Vec<(u64, u64)>)>,
     /// Whether executions fail under the model that they are executed under, and then under those that
     /// were asked about.
     pub failed: Vec<Failed>,

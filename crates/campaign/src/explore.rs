@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weakspot_core::{Limit, Model};
-use weakspot_live::wire::{Config, Message};
+use weakspot_live::wire::{Config, Message, SILENT, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
 use crate::findings::{Findings, Seen};
@@ -27,6 +27,8 @@ const MOST_TRIED: usize = 16;
 const PATIENT_SPINS: u32 = 5000;
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENT_EXECUTIONS: u64 = 5000;
+/// So many places at which executions were given up are named.
+const MOST_CUT_OFF: usize = 3;
 /// What is said where threads were taken to wait.
 const WAITING: &str =
     "threads that read the same again and again were taken to wait for another one";
@@ -89,6 +91,13 @@ struct Phase {
     bound: Option<u32>,
     /// At most so many executions, if another one follows.
     most: Option<u64>,
+}
+
+impl Phase {
+    /// Whether it ends when everything was explored, and not by chance.
+    fn is_exhaustive(&self) -> bool {
+        matches!(self.plan, Plan::Bounded(_) | Plan::Dpor | Plan::Rf)
+    }
 }
 
 /// The strategies that are followed. `watched`: monitors look at executions, which need one of each
@@ -383,6 +392,12 @@ impl Exploration<'_> {
             (_, Some("complete")) if heard.diverged.is_some() => Some(Limit::Uncontrolled),
             (_, Some("complete")) if heard.idle > 0 => Some(Limit::Loops),
             (_, Some("complete")) => None,
+            (_, Some("incomplete"))
+                if phase.is_exhaustive() && heard.cut_off().next().is_some() =>
+            {
+                let is_silent = heard.cut_off().any(|cut_off| cut_off.kind == SILENT);
+                Some(if is_silent { Limit::Silent } else { Limit::Steps(self.base.steps) })
+            }
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard | Ended::Stopped, _) => Some(Limit::Executions(executions)),
             (Ended::Silent(how), _) if heard.modules.is_empty() => {
@@ -417,9 +432,14 @@ impl Exploration<'_> {
         if let Some(step) = heard.diverged {
             remarks.push(diverged(step, self.campaign.question));
         }
-        if heard.cut > 0 {
-            let steps = self.base.steps;
-            remarks.push(format!("some executions were cut off after {steps} steps (--steps)"));
+        for cut_off in heard.cut_off().take(MOST_CUT_OFF) {
+            let why = match &*cut_off.kind {
+                TOO_LONG => format!("after {} steps (--steps)", self.base.steps),
+                _ => "after a long computation without an access to what threads share".to_owned(),
+            };
+            let at = cut_off.place.map(|place| explored.symbols.text(place));
+            let at = at.map_or(String::new(), |at| format!(" at {at}"));
+            remarks.push(format!("executions were given up{at} {why}"));
         }
         for (what, place) in std::mem::take(&mut heard.unsupported) {
             let at = place.map_or(String::new(), |p| format!(" at {}", explored.symbols.text(p)));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, PlacedFence, Related, SLEPT};
+use weakspot_live::wire::{Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG};
 
 /// All that was found, each thing once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Findings {
     pub overtakings: Vec<Overtaking>,
     /// Executions that went wrong.
     pub failures: Vec<Failure>,
+    /// Executions that were given up, as if they had failed.
+    pub cut_off: Vec<Failure>,
     /// Executions that are not serializable.
     pub unserializable: Option<Unserializable>,
 }
@@ -49,6 +51,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Whether it is none: the execution was given up.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        matches!(self.kind.as_str(), TOO_LONG | SILENT)
+    }
+
     /// Whether another one is the same, but for where it was seen.
     #[must_use]
     pub fn is_same(&self, other: &Failure) -> bool {
@@ -91,7 +98,12 @@ pub struct Seen {
 
 impl Findings {
     pub(crate) fn none() -> Findings {
-        Findings { overtakings: Vec::new(), failures: Vec::new(), unserializable: None }
+        Findings {
+            overtakings: Vec::new(),
+            failures: Vec::new(),
+            cut_off: Vec::new(),
+            unserializable: None,
+        }
     }
 
     /// Adds what was found after `executions` others.
@@ -109,9 +121,9 @@ impl Findings {
                 }
             }
         }
-        for found in new.failures {
-            let same = |old: &&mut Failure| old.is_same(&found);
-            match self.failures.iter_mut().find(same) {
+        for found in new.failures.into_iter().chain(new.cut_off) {
+            let all = if found.is_cut_off() { &mut self.cut_off } else { &mut self.failures };
+            match all.iter_mut().find(|old| old.is_same(&found)) {
                 Some(old) => {
                     let executions = old.seen.executions + found.seen.executions;
                     // One that can be followed is better than none.
@@ -120,7 +132,7 @@ impl Findings {
                     }
                     old.seen.executions = executions;
                 }
-                None => self.failures.push(Failure { seen: later(found.seen), ..found }),
+                None => all.push(Failure { seen: later(found.seen), ..found }),
             }
         }
         match (&mut self.unserializable, new.unserializable) {

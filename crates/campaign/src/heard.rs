@@ -13,6 +13,7 @@ pub(crate) struct Heard {
     /// Mapped files: first byte, end, path.
     pub(crate) modules: Vec<(u64, u64, String)>,
     overtakings: Numbered<Overtaking>,
+    /// And executions that were given up.
     failures: Numbered<Failure>,
     unserializable: Option<Unserializable>,
     /// Overtakings from before the exploration had to start again, which were not found since.
@@ -30,7 +31,6 @@ pub(crate) struct Heard {
     pub(crate) mixed: Vec<Model>,
     /// Where a `volatile` access is, if there is any.
     pub(crate) volatile: Option<Option<Place>>,
-    pub(crate) cut: u64,
     pub(crate) diverged: Option<u64>,
     pub(crate) executions: u64,
     pub(crate) steps: u64,
@@ -80,7 +80,6 @@ impl Heard {
             transactions: 0,
             mixed: Vec::new(),
             volatile: None,
-            cut: 0,
             diverged: None,
             executions: 0,
             steps: 0,
@@ -120,7 +119,6 @@ impl Heard {
             joined.defect = joined.defect.or(heard.defect);
             joined.idle += heard.idle;
             joined.exits += heard.exits;
-            joined.cut += heard.cut;
             joined.executions += heard.executions;
             joined.steps += heard.steps;
         }
@@ -133,6 +131,7 @@ impl Heard {
         let mut found = Findings {
             overtakings: std::mem::take(&mut joined.overtakings.items),
             failures: std::mem::take(&mut joined.failures.items),
+            cut_off: Vec::new(),
             unserializable: None,
         };
         found.overtakings.sort_by_key(|o| o.seen.first);
@@ -141,6 +140,7 @@ impl Heard {
         once.add(found, 0);
         joined.overtakings.items = once.overtakings;
         joined.failures.items = once.failures;
+        joined.failures.items.append(&mut once.cut_off);
         joined
     }
 
@@ -161,7 +161,7 @@ impl Heard {
             // A failure may come without a schedule at first.
             Until::Found => {
                 let shown = |failure: &Failure| !failure.seen.schedule.is_empty();
-                !self.overtakings.items.is_empty() || self.failures.items.iter().any(shown)
+                !self.overtakings.items.is_empty() || self.failures().any(shown)
             }
             Until::Overtaken => !self.overtakings.items.is_empty(),
         }
@@ -170,7 +170,7 @@ impl Heard {
     /// Whether anything was found at all.
     pub(crate) fn has_findings(&self) -> bool {
         !(self.overtakings.items.is_empty()
-            && self.failures.items.is_empty()
+            && self.failures().next().is_none()
             && self.before.is_empty())
             || self.unserializable.is_some()
     }
@@ -184,8 +184,18 @@ impl Heard {
             let again: std::collections::HashSet<_> = overtakings.iter().map(key).collect();
             overtakings.extend(self.before.into_iter().filter(|o| !again.contains(&key(o))));
         }
-        let (failures, unserializable) = (self.failures.items, self.unserializable);
-        Findings { overtakings, failures, unserializable }
+        let (cut_off, failures) = self.failures.items.into_iter().partition(Failure::is_cut_off);
+        Findings { overtakings, failures, cut_off, unserializable: self.unserializable }
+    }
+
+    /// What went wrong.
+    fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.failures.items.iter().filter(|failure| !failure.is_cut_off())
+    }
+
+    /// The executions that were given up.
+    pub(crate) fn cut_off(&self) -> impl Iterator<Item = &Failure> {
+        self.failures.items.iter().filter(|failure| failure.is_cut_off())
     }
 
     pub(crate) fn hear(&mut self, message: Message, control: &dyn Control) {
@@ -239,7 +249,6 @@ impl Heard {
                 }
             }
             Message::Diverged { step, thread: _ } => self.diverged = Some(step),
-            Message::Cut(executions) => self.cut = executions,
             Message::Unserializable { execution, schedule, executions } => {
                 let seen = Seen { executions, ..seen(execution, schedule) };
                 self.unserializable = Some(Unserializable { seen });

@@ -69,6 +69,11 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         strategies: explored.strategies.clone(),
         fork: base.fork,
         remarks,
+        cut_off: explored.findings.cut_off.first().map(|cut_off| {
+            let seen = cut_off.seen.clone();
+            let shared = explored.known(&seen);
+            (seen, shared)
+        }),
         failed,
         models,
         transactions,

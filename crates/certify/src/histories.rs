@@ -1,7 +1,7 @@
 //! Witnesses about histories.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::{HistoryEvidence, certify};
+use weakspot_core::{HistoryEvidence, HistoryModel, certify};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, nth_history};
 use weakspot_witness::HistoryWitness;
 
@@ -24,6 +24,9 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     let HistoryWitness { model, verdict, evidence, .. } = &witness;
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
     let checked = certify::history(&ops, *model, verdict, evidence).and_then(|()| match evidence {
+        HistoryEvidence::Linear { .. } if *model == HistoryModel::Coherence => {
+            Ok("the order of each variable does what was recorded")
+        }
         HistoryEvidence::Linear { .. } => {
             Ok("the run is one of the machine, and does what was recorded")
         }

@@ -9,9 +9,9 @@ use weakspot_core::{
     same_program,
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
-use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
-use weakspot_lang::Parsed;
+use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::patch::{Patches, has_fence, patches};
+use weakspot_lang::{Format, Parsed};
 use weakspot_report::{FenceAnswer, FenceLine, Head};
 
 use crate::args::{FenceArgs, FenceGoal};
@@ -23,7 +23,7 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     if args.output.is_some() && inputs.len() > 1 {
         bail!("--output takes one file and one model");
@@ -38,8 +38,15 @@ fn answer(input: &Input, args: &FenceArgs, limits: &Limits) -> Answer<()> {
     let mut job = Job::new(&args.common.shared, &args.common.model, "fence", input.name());
     let Some((source, parsed)) = job.read(input) else { return job.answer };
     if args.goal == FenceGoal::Safe && !forbids_something(&parsed.program) {
-        let message = "the program forbids nothing that fences could prevent: expected `never at`, \
-                       an assertion, or `forall` or `~exists` about final states; or --goal robust";
+        let expected = match source.format {
+            Format::C => "`assert` in some thread",
+            Format::Litmus => "`forall` or `~exists` about final states",
+            _ => "`never at`, an assertion, or `forall` or `~exists` about final states",
+        };
+        let message = &format!(
+            "the program forbids nothing that fences could prevent: expected {expected}; or --goal \
+             robust"
+        );
         job.refuse(None, message, None, None);
         return job.answer;
     }

@@ -85,6 +85,9 @@ impl Followed<'_> {
     fn follow(&mut self, path: &Path, part: &mut Part<'_>) -> Result<(), LogError> {
         let format = self.args.input_format.or_else(|| HistoryFormat::from_path(path));
         let mut reader = OpReader::new(growing(path, interrupt::stop(self.until))?, format);
+        if let Some(columns) = self.args.columns.clone() {
+            reader.set_columns(columns);
+        }
         let mut current = self.begin(1);
         let (mut ops, mut found) = (Vec::new(), Vec::new());
         let mut listener = Listener::new();

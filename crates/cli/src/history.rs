@@ -9,10 +9,12 @@ use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Verdict
 use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
-    AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, Unread, history_model_name,
-    history_summary, history_summary_csv, history_witness_json,
+    AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread,
+    history_model_name, history_summary, history_summary_csv, history_witness_json,
 };
-use weakspot_trace::{HistoryFormat, LogError, Recorded, write_history, write_history_commented};
+use weakspot_trace::{
+    HistoryFormat, LogError, Recorded, UnwrittenRead, write_history, write_history_commented,
+};
 
 use crate::args::HistoryCheckArgs;
 use crate::transactional::{self, Came};
@@ -23,6 +25,10 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
+
+/// What helps where nobody wrote what was read.
+const UNWRITTEN: &str =
+    "hint: if all writes were recorded, this is a violation: --complete-recording says so\n";
 
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
@@ -82,7 +88,9 @@ impl Asked<'_> {
         let format = self.args.input_format;
         let patience = Patience::new(self.limits, pool::working());
         let stop = interrupt::stop(None);
-        let mut reader = match open_histories(self.path, format, stop, Some(patience.clone())) {
+        let columns = self.args.columns.clone();
+        let waits = Some(patience.clone());
+        let mut reader = match open_histories(self.path, format, columns, stop, waits) {
             Ok(reader) if self.is_of_transactions(reader.format()) => {
                 let asked = transactional::Asked::new(self.args, self.path);
                 return part(asked.answer_all(reader, &patience));
@@ -123,7 +131,17 @@ impl Asked<'_> {
                 }
                 Err(error) => {
                     let kind = if reader.has_ended() { "syntax" } else { "value" };
-                    self.refuse_log(&error, Some(kind));
+                    match reader.unwritten() {
+                        Some(read) if self.args.complete_recording => {
+                            self.say_value(read, &error, number + 1, reader.format());
+                        }
+                        read => {
+                            self.refuse_log(&error, Some(kind));
+                            if read.is_some() && !self.args.shared.quiet {
+                                self.job.answer.err += UNWRITTEN;
+                            }
+                        }
+                    }
                     if number == 0 && reader.has_ended() && !self.args.shared.quiet {
                         self.job.answer.err += &hint(self.path, reader.format());
                     }
@@ -154,6 +172,47 @@ impl Asked<'_> {
             let head = self.job.head(model, &verdict, time, Certification::NotChecked);
             let written = self.job.written(&Unread { head });
             self.job.say(&written, &verdict);
+            self.job.answer.results.push((AskedModel::Memory(model), Some(verdict.clone())));
+        }
+    }
+
+    /// Answers for a history with a read of a value that nobody wrote.
+    fn say_value(
+        &mut self,
+        read: &UnwrittenRead,
+        error: &LogError,
+        number: usize,
+        format: HistoryFormat,
+    ) {
+        let UnwrittenRead { thread, var, value, initial, last_writes, writes } = read;
+        let verdict = Verdict::Violated;
+        let models = self.job.models.iter();
+        let head = |&model: &HistoryModel| {
+            self.job.head(model, &verdict, Duration::ZERO, Certification::NotChecked)
+        };
+        let heads: Vec<_> = models.map(head).collect();
+        let last_writes: Vec<_> =
+            last_writes.iter().map(|w| (w.thread.clone(), w.value, w.line)).collect();
+        let written = self.job.written(&HistoryValue {
+            heads: &heads,
+            number,
+            of_many: format.holds_many(),
+            thread,
+            variable: var,
+            value: *value,
+            initial: *initial,
+            place: line_of(error),
+            last_writes: &last_writes,
+            writes: *writes,
+        });
+        self.job.say(&written, &verdict);
+        if self.args.shared.witness.is_some() {
+            self.job.answer.err += &format!(
+                "{}: no witness is written: there is nothing to check but the lines of the file\n",
+                self.job.file
+            );
+        }
+        for &model in self.job.models {
             self.job.answer.results.push((AskedModel::Memory(model), Some(verdict.clone())));
         }
     }
@@ -223,7 +282,9 @@ impl Asked<'_> {
                 explored: found.explored,
             })
             .collect();
-        let are_all = self.job.models.len() == HistoryModel::ALL.len();
+        let all = HistoryModel::ALL;
+        let are_all = self.job.models.len() == all.len()
+            && all.iter().all(|model| self.job.models.contains(model));
         let draws_nothing = !answers.iter().any(|a| *a.head.verdict == Verdict::Violated);
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all });
         self.job.write(&written);

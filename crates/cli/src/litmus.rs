@@ -1,14 +1,17 @@
 //! `weakspot litmus`.
 
+mod cells;
+
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::Result;
+use weakspot_core::machine::Schedule;
 use weakspot_core::why_not::{NoReason, WhyNot, why_not};
 use weakspot_core::{Diagnostic, Model, Value};
 use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
-use weakspot_lang::Parsed;
+use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
     Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
     litmus_summary_csv,
@@ -32,6 +35,9 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
+    if let Some(runs) = args.runs {
+        return crate::on_cpu::run(args, &inputs, runs);
+    }
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
     summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results, &common.model));
@@ -55,9 +61,16 @@ fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
                 job.ask_model(&source, &parsed, model);
             }
         } else {
-            let message = "the program asks nothing about final states: expected `exists`, \
-                           `forall` or `never`, or `weakspot reach` for control points and \
-                           assertions";
+            let message = match source.format {
+                Format::C => {
+                    "a program in C asks nothing about final states: `weakspot reach` answers for \
+                     its assertions"
+                }
+                _ => {
+                    "the program asks nothing about final states: expected `exists`, `forall` or \
+                     `never`, or `weakspot reach` for control points and assertions"
+                }
+            };
             job.job.refuse(None, message, None, None);
         }
     }
@@ -117,6 +130,10 @@ impl Litmus<'_> {
             );
             self.job.complain(&message);
         }
+        let cells = match common.shared.report {
+            Some(_) => self.cells(parsed, model, &mut found),
+            None => Vec::new(),
+        };
         let shown = LitmusShown {
             wanted: wanted.unwrap_or_default(),
             run: run.as_ref(),
@@ -134,13 +151,15 @@ impl Litmus<'_> {
             searched: found.states,
             with_outcomes: self.args.states,
             shown: (is_shown && not_shown.is_none()).then_some(shown),
+            cells: &[],
             of_machine: parsed.of_machine,
         };
         let result = LitmusResult::of(&answer);
-        // A page has room for the states, and for a run.
+        // A page has room for the states, and for runs.
         let of_page = LitmusAnswer {
             with_outcomes: answer.with_outcomes || found.set.len() <= MOST_STATES,
             shown: run.as_ref().map(|run| LitmusShown { run: Some(run), ..shown }),
+            cells: &cells,
             ..answer
         };
         let written = self.job.written_with(&answer, &of_page);
@@ -199,7 +218,7 @@ impl Litmus<'_> {
         model: Model,
         found: &mut Outcomes<'_>,
         judged: &Judgement,
-    ) -> Result<Option<weakspot_core::machine::Schedule>, String> {
+    ) -> Result<Option<Schedule>, String> {
         let wanted = self.args.show.as_deref().unwrap_or_default();
         let shared = &self.args.common.shared;
         let draws = shared.format.is_picture() || shared.report.is_some();
@@ -225,20 +244,29 @@ impl Litmus<'_> {
                 None => return Ok(None),
             }
         };
-        // A state that SC reaches, too, is explained best without delays.
-        if model != Model::Sc {
-            let limits = self.job.limits(&pool::limits(&self.args.common));
-            let sc =
-                outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
-            if let Ok(mut sc) = sc
-                && let Some(run) = sc.run_to(&outcome)
-                && let Some(run) = run.committing_at_once(&parsed.program, model)
-            {
-                return Ok(Some(run));
-            }
-        }
-        Ok(found.run_to(&outcome))
+        let mut sc = self.sc(parsed, model);
+        Ok(run_to(parsed, model, (found, sc.as_mut()), &outcome))
     }
+
+    /// What SC reaches, beside another model.
+    fn sc<'p>(&self, parsed: &'p Parsed, model: Model) -> Option<Outcomes<'p>> {
+        let limits = self.job.limits(&pool::limits(&self.args.common));
+        let ask =
+            || outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
+        (model != Model::Sc).then(ask)?.ok()
+    }
+}
+
+/// A run that ends so: a state that SC reaches, too, is explained best without delays.
+fn run_to(
+    parsed: &Parsed,
+    model: Model,
+    (found, sc): (&mut Outcomes<'_>, Option<&mut Outcomes<'_>>),
+    outcome: &[Value],
+) -> Option<Schedule> {
+    let at_once = sc.and_then(|sc| sc.run_to(outcome));
+    let at_once = at_once.and_then(|run| run.committing_at_once(&parsed.program, model));
+    at_once.or_else(|| found.run_to(outcome))
 }
 
 /// The state that decides the condition, else the first.

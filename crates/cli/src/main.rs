@@ -17,6 +17,7 @@ mod history;
 mod litmus;
 mod monitor;
 mod monitor_program;
+mod on_cpu;
 mod print;
 mod reach;
 mod record;
@@ -24,6 +25,10 @@ mod robust;
 mod run;
 mod selfcheck;
 mod serial;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "show")]
+mod show;
 mod transactional;
 
 use std::path::Path;
@@ -70,6 +75,8 @@ fn main() -> ExitCode {
         Command::History(args) => history::run(&args),
         Command::Certify(args) => certify::run(args),
         Command::Compare(args) => compare::run(&args),
+        #[cfg(feature = "show")]
+        Command::Show(args) => show::run(&args),
         Command::Print(args) => print::run(args),
         Command::Convert(args) => convert::run(&args),
         Command::GenFamily(args) => generate::family(&args),
@@ -80,6 +87,8 @@ fn main() -> ExitCode {
         Command::CargoTest(args) => cargo::test(&args),
         Command::CargoRun(args) => cargo::run(&args),
         Command::Selfcheck(args) => selfcheck::run(&args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(args),
         Command::BenchLitmus(timeout) => bench::litmus(timeout),
         Command::BenchPrograms(args) => bench::programs(&args),
         Command::BenchMonitor(args) => bench::monitor(&args),

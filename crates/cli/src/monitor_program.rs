@@ -32,9 +32,9 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let (exit, answers) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {
         let rows: Vec<MonitorRow> = answers.iter().filter_map(|t| t.row.clone()).collect();
-        print!("{}", fitted(&monitor_table(&rows)));
+        print!("{}", fitted(&monitor_table(&rows), common.shared.ascii));
         for answers in &answers {
-            print!("{}", fitted(&answers.details));
+            print!("{}", fitted(&answers.details, common.shared.ascii));
         }
     }
     Ok(exit)

@@ -7,8 +7,8 @@ use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, reach};
-use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
-use weakspot_lang::Parsed;
+use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
+use weakspot_lang::{Format, Parsed};
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
 
 use crate::args::{OutputFormat, ReachArgs};
@@ -19,7 +19,7 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -44,8 +44,14 @@ fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramRes
                 });
             }
         } else {
-            let message = "the program asks nothing: expected `never at`, an assertion, or a \
-                           condition on final states";
+            let message = match source.format {
+                Format::C => "the program asks nothing: expected `assert` in some thread",
+                Format::Weak => {
+                    "the program asks nothing: expected `never at`, an assertion, or a condition on \
+                     final states"
+                }
+                _ => "the program asks nothing: expected states that are forbidden",
+            };
             job.refuse(None, message, None, None);
         }
     }

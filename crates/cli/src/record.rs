@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
             let name = file.display().to_string();
             let wrong = |error: LogError| anyhow!(error.of(&name));
             let mut reader =
-                open_histories(file, *format, interrupt::stop(None), None).map_err(wrong)?;
+                open_histories(file, *format, None, interrupt::stop(None), None).map_err(wrong)?;
             let mut number = 0;
             while let Some(client) = reader.next().map_err(wrong)? {
                 number += 1;

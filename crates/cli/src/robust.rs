@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
-use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
+use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     ProgramResult, RaceAnswer, RobustAnswer, Words, program_summary, program_summary_csv,
@@ -19,7 +19,7 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
+    let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;

@@ -27,7 +27,7 @@ impl Claim for Answer {
     }
 }
 
-/// How to decide SC, TSO and PSO. The causal models need no choice.
+/// How to decide SC, TSO and PSO. The causal models and coherence need no choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     /// How to complete the store order where saturation leaves it open.
@@ -81,6 +81,8 @@ pub enum DecidedBy {
     Enumeration,
     /// SAT.
     Sat,
+    /// The order of the operations on each variable by itself.
+    Location,
 }
 
 impl DecidedBy {
@@ -94,6 +96,7 @@ impl DecidedBy {
             DecidedBy::Search => "search",
             DecidedBy::Enumeration => "enum",
             DecidedBy::Sat => "sat",
+            DecidedBy::Location => "location",
         }
     }
 }

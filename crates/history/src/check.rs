@@ -1,4 +1,5 @@
-//! Does a history satisfy a model? The causal models by their definitions, SC, TSO and PSO in
+//! Does a history satisfy a model? The causal models by their definitions, coherence variable by
+//! variable, SC, TSO and PSO in
 //! stages: a greedy run, saturation, and a completion of the store order (section 5 of the paper
 //! calls this gradual checking).
 
@@ -12,6 +13,7 @@ use weakspot_sat::Meter;
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::causal;
+use crate::coherent::coherent;
 use crate::gradual::chains::{Chains, coherence};
 use crate::gradual::enumerate;
 use crate::gradual::found::Found;
@@ -78,6 +80,9 @@ pub(crate) fn decide(
     progress: &mut dyn Progress,
 ) -> Answer {
     let mut meter = Meter::new(limits, progress);
+    if model == HistoryModel::Coherence {
+        return coherent(ops, &mut meter);
+    }
     if method.complete == Complete::Auto {
         let (verdict, evidence) = match stronger_run(ops, model, &mut meter) {
             Ok(Some(run)) => (Verdict::Holds, Some(run)),

@@ -40,10 +40,12 @@ pub struct Defect {
 }
 
 /// The models, those first whose evidence may decide later ones.
-const STRONGEST_FIRST: [HistoryModel; 8] = [
+const STRONGEST_FIRST: [HistoryModel; 10] = [
     HistoryModel::Sc,
     HistoryModel::Tso,
     HistoryModel::Pso,
+    HistoryModel::PsoOwn,
+    HistoryModel::Coherence,
     HistoryModel::Ccm,
     HistoryModel::Wccm,
     HistoryModel::Cm,
@@ -124,7 +126,7 @@ fn taken_over(
     others: &[Classified],
     effort: Effort,
 ) -> Option<Classified> {
-    let has_buffers = matches!(model, HistoryModel::Tso | HistoryModel::Pso);
+    let has_buffers = matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn);
     others.iter().filter(|other| other.model != model).find_map(|other| {
         let evidence = other.answer.evidence.as_ref()?;
         let evidence = match &**evidence {

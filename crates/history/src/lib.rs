@@ -5,6 +5,7 @@ mod answer;
 mod causal;
 mod check;
 mod classify;
+mod coherent;
 mod follow;
 mod gradual;
 mod graph;

@@ -206,12 +206,13 @@ impl Named<'_> {
             let ends = [edge.from, edge.to];
             self.found.extend(ends.iter().filter(|&&end| initial_write_var(end).is_none()));
             let relaxed =
-                matches!(self.model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm);
+                matches!(self.model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm)
+                    || self.model == HistoryModel::PsoOwn;
             if relaxed
                 && edge.why == Why::Po
                 && initial_write_var(edge.from).is_none()
                 && self.ops.kind(edge.from) == OpKind::Write
-                && matches!(self.ops.kind(edge.to), OpKind::Read | OpKind::Write)
+                && self.ops.kind(edge.to) != OpKind::Fence
             {
                 self.barrier(edge.from, edge.to);
             }
@@ -222,7 +223,8 @@ impl Named<'_> {
     fn barrier(&mut self, from: u32, to: u32) {
         let ops = self.ops;
         let find = |kind: OpKind| (from + 1..to).find(|&op| ops.kind(op) == kind);
-        self.found.extend(find(OpKind::Fence).or_else(|| find(OpKind::Update)));
+        let update = || find(OpKind::Update).filter(|_| self.model != HistoryModel::PsoOwn);
+        self.found.extend(find(OpKind::Fence).or_else(update));
     }
 }
 

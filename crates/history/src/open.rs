@@ -26,7 +26,7 @@ pub struct Pairs {
 /// The pairs that the partial store order of a model leaves open: of CC and CM, whose threads need
 /// not agree on more, causal order; of CCv causal order and cf; of CCM and wCCM the paper's pww and
 /// wpww; of SC, TSO and PSO saturation. `None` if the history violates the model and that shows
-/// before there is such an order.
+/// before there is such an order, and for coherence, which needs none.
 ///
 /// # Errors
 /// When a limit is reached.
@@ -50,7 +50,8 @@ pub fn open_pairs(
                 .ok()
                 .map(|found| count(ops, &found.hb, &found.all, found.stages[1].0, &found.order)))
         }
-        HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
+        HistoryModel::Coherence => Ok(None),
+        HistoryModel::PsoOwn | HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
             match saturate(ops, Ppo::of(model), true, meter)? {
                 Err(_) => Ok(None),
                 Ok(orders) => {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use weakspot_trace::{HistoryFormat, HistoryReader, LogError};
+use weakspot_trace::{Columns, HistoryFormat, HistoryReader, LogError};
 use weakspot_witness::InputHash;
 
 use crate::folders::{self, NoFiles, is_stdin};
@@ -12,7 +12,8 @@ use crate::logs::once;
 use crate::patient::{Patience, Stop, patient_source, source};
 
 /// The endings of the files that hold histories.
-const ENDINGS: [&str; 8] = ["jsonl", "json", "wshist", "axe", "hist", "plume", "awdit", "edn"];
+const ENDINGS: [&str; 10] =
+    ["jsonl", "json", "wshist", "axe", "hist", "plume", "awdit", "edn", "csv", "tsv"];
 
 /// The files that `paths` stand for: a folder stands for the histories below it.
 ///
@@ -23,8 +24,8 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoFiles> {
     once(folders::expand(paths, &ENDINGS)?)
 }
 
-/// Opens a file of histories: in the given format, or in the one that its ending or its beginning
-/// tells. Where there is patience, it ends with it.
+/// Opens a file of histories: in the given format, with these columns, or in the format that its
+/// ending or its beginning tells. Where there is patience, it ends with it.
 ///
 /// # Errors
 ///
@@ -32,6 +33,7 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NoFiles> {
 pub fn open(
     path: &Path,
     format: Option<HistoryFormat>,
+    columns: Option<Columns>,
     stop: Stop,
     patience: Option<Arc<Patience>>,
 ) -> Result<HistoryReader, LogError> {
@@ -39,6 +41,9 @@ pub fn open(
         Some(patience) => patient_source(path, stop, patience)?,
         None => source(path, stop)?,
     };
+    if let Some(columns) = columns {
+        return Ok(HistoryReader::columns(source, columns));
+    }
     match format.or_else(|| HistoryFormat::from_path(path)) {
         Some(format) => Ok(HistoryReader::new(source, format)),
         None => HistoryReader::sniff(source),

@@ -22,5 +22,7 @@ pub use logs::{
 };
 pub use patient::{Patience, Stop, growing, source};
 pub use process::resident;
-pub use programs::{Input, Loaded, PROGRAM_ENDINGS, Source, Unread, Unreadable, expand};
+pub use programs::{
+    CHECKED_ENDINGS, Input, Loaded, PROGRAM_ENDINGS, Source, Unread, Unreadable, expand,
+};
 pub use traces::{Known, TraceOf};

@@ -17,6 +17,9 @@ use crate::process::resident;
 /// The endings of the files that hold programs.
 pub const PROGRAM_ENDINGS: [&str; 5] = ["weak", "litmus", "txt", "tso", "rmm"];
 
+/// The same with programs in C, which ask nothing about final states and record nothing.
+pub const CHECKED_ENDINGS: [&str; 6] = ["weak", "litmus", "c", "txt", "tso", "rmm"];
+
 /// One input: what it is called in answers, and how to read it.
 #[derive(Clone, Debug)]
 pub struct Input {

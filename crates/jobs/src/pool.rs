@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::{draw_pictures, github, page, sarif};
+use weakspot_report::{draw_pictures, files_named, github, page, sarif};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -170,12 +170,36 @@ pub fn run_in_parts<I: Named, T: Send>(
     });
     terminal::clear();
     let Said { exit, results, objects, .. } = printed?;
-    if let Some(path) = &shared.report {
-        let command: Vec<String> = std::env::args().collect();
+    if let Some(path) = &shared.report
+        && path.extension().is_some_and(|ending| ending == "jsonl")
+    {
+        output::write(path, objects)?;
+    } else if let Some(path) = &shared.report {
+        let command = std::iter::once("weakspot".to_owned()).chain(std::env::args().skip(1));
+        let command: Vec<String> = command.collect();
         let command = shlex::try_join(command.iter().map(String::as_str))?;
-        output::write(path, page(&TOOL, &command, &objects))?;
+        output::write(path, page(&TOOL, &command, &objects, &sources(&objects)))?;
     }
     Ok((exit, results))
+}
+
+/// The texts of the files that answers are about, as far as they are texts of a size that people read.
+fn sources(objects: &str) -> Vec<(String, String)> {
+    let mut room = MOST_SOURCE;
+    let mut sources = Vec::new();
+    for file in files_named(objects, MOST_FILES) {
+        let is_small = |m: std::fs::Metadata| m.is_file() && m.len() <= MOST_TEXT;
+        if !std::fs::metadata(&file).is_ok_and(is_small) {
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        if text.contains('\0') || text.len() > room {
+            continue;
+        }
+        room -= text.len();
+        sources.push((file, text));
+    }
+    sources
 }
 
 /// What was said, whether somebody read it or not.
@@ -232,7 +256,9 @@ fn print<I: Named, T>(
                             }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
                             OutputFormat::Text => {
-                                out.write_all(terminal::fitted(&part.out).as_bytes())?;
+                                out.write_all(
+                                    terminal::fitted(&part.out, shared.ascii).as_bytes(),
+                                )?;
                             }
                             format => out.write_all(signed(format, &part.out).as_bytes())?,
                         }
@@ -266,6 +292,11 @@ fn print<I: Named, T>(
     }
     out.flush()
 }
+
+/// How much source a page has: files, bytes of one, bytes of all.
+const MOST_FILES: usize = 1_000;
+const MOST_TEXT: u64 = 200_000;
+const MOST_SOURCE: usize = 4_000_000;
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(200);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::interrupt;
 use weakspot_args::When;
-use weakspot_report::fit_lines;
+use weakspot_report::{ascii, fit_lines};
 
 /// The progress line as it is on the screen; empty if there is none.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
@@ -22,7 +22,9 @@ struct Line {
 pub fn draw(text: &str) {
     let mut line = line();
     line.shown = true;
-    let _ = std::io::stderr().write_all(drawn(text, width()).as_bytes());
+    let drawn = drawn(text, width());
+    let drawn = if is_ascii_locale() { ascii(&drawn) } else { Cow::from(&*drawn) };
+    let _ = std::io::stderr().write_all(drawn.as_bytes());
 }
 
 /// Takes the progress line away.
@@ -34,12 +36,13 @@ pub fn clear() {
 pub fn message(text: fmt::Arguments<'_>) {
     let mut line = line();
     clear_line(&mut line);
-    let _ = match known_width(std::io::stderr()) {
-        Some(columns) => {
-            std::io::stderr().write_all(fit_lines(&text.to_string(), columns).as_bytes())
-        }
-        None => std::io::stderr().write_fmt(text),
+    let text = text.to_string();
+    let fitted = match known_width(std::io::stderr()) {
+        Some(columns) => fit_lines(&text, columns),
+        None => Cow::from(&text),
     };
+    let shown = if is_ascii_locale() { ascii(&fitted) } else { Cow::from(&*fitted) };
+    let _ = std::io::stderr().write_all(shown.as_bytes());
 }
 
 /// Text on standard output. A reader that has seen enough (`| head`) gets no more, and what goes on for it
@@ -135,12 +138,28 @@ fn known_width(stream: impl std::os::fd::AsFd) -> Option<usize> {
     typed.or_else(|| size().map(|size| usize::from(size.ws_col))).filter(|&columns| columns > 0)
 }
 
-/// Text for people on standard output, in lines that fit.
-pub fn fitted(text: &str) -> Cow<'_, str> {
-    match known_width(std::io::stdout()) {
+/// Text for people on standard output, in lines that fit; ASCII only if that is asked for, or the
+/// locale has no more.
+pub fn fitted(text: &str, only_ascii: bool) -> Cow<'_, str> {
+    let fitted = match known_width(std::io::stdout()) {
         Some(columns) => fit_lines(text, columns),
         None => text.into(),
+    };
+    match only_ascii || is_ascii_locale() {
+        true => ascii(&fitted).into_owned().into(),
+        false => fitted,
     }
+}
+
+/// Whether the locale says that characters are not UTF-8. Where none is named, nothing speaks against
+/// UTF-8.
+pub fn is_ascii_locale() -> bool {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(named);
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        !locale.contains("utf-8") && !locale.contains("utf8")
+    })
 }
 
 /// Whether standard error is a terminal.

@@ -116,8 +116,6 @@ pub enum Message {
         /// Whose turn it was.
         thread: u16,
     },
-    /// How many executions had too many steps.
-    Cut(u64),
     /// An execution whose transactions are not serializable: the first one, and how many there were.
     Unserializable {
         /// The first one, from 1.
@@ -197,6 +195,13 @@ pub const SLEPT: &str = "slept";
 /// The calls that led to where an execution fails, if executions are traced: one for each, the innermost
 /// first, as far as that can be seen.
 pub const CALLS: &str = "calls";
+
+/// The kind of a [`Message::Failure`] that is none: the execution was given up because it had too many
+/// steps.
+pub const TOO_LONG: &str = "too-long";
+
+/// The same because a thread computed for too long without a step.
+pub const SILENT: &str = "silent";
 
 /// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -304,7 +309,6 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             schedule: unescape(word()?)?,
             executions: word()?.parse().ok()?,
         },
-        "cut" => Message::Cut(word()?.parse().ok()?),
         "idle" => Message::Idle(word()?.parse().ok()?),
         "threads" => Message::Threads(word()?.parse().ok()?),
         "mixed" => Message::Mixed(model(word()?)?),
@@ -397,7 +401,6 @@ impl fmt::Display for Message {
             Message::Unserializable { execution, schedule, executions } => {
                 write!(f, "unserializable {execution} {} {executions}", escape(schedule))
             }
-            Message::Cut(executions) => write!(f, "cut {executions}"),
             Message::Idle(times) => write!(f, "idle {times}"),
             Message::Threads(most) => write!(f, "threads {most}"),
             Message::Mixed(model) => write!(f, "mixed {model}"),
@@ -665,7 +668,6 @@ mod tests {
             Message::Again,
             Message::Token { number: 1, execution: 2, schedule: "w1".into() },
             Message::Diverged { step: 4, thread: 1 },
-            Message::Cut(2),
             Message::Unserializable { execution: 2, schedule: "w1".into(), executions: 3 },
             Message::Idle(0),
             Message::Threads(2),

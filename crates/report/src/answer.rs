@@ -83,6 +83,11 @@ pub trait Answer {
     /// For scripts: JSON objects, each on a line of its own.
     fn json(&self) -> String;
 
+    /// The lines of litmus7, where a test was run.
+    fn litmus7(&self) -> String {
+        String::new()
+    }
+
     /// The models whose evidence is too large for the checker, if there are any.
     fn too_large(&self) -> Option<String>;
 }
@@ -113,6 +118,8 @@ pub enum Format {
     Sarif,
     /// Annotations for GitHub.
     Github,
+    /// Logs of litmus7, of tests that were run.
+    Litmus7,
 }
 
 impl Format {
@@ -156,6 +163,7 @@ impl Format {
             Format::Junit => "junit",
             Format::Sarif => "sarif",
             Format::Github => "github",
+            Format::Litmus7 => "litmus7",
         }
     }
 
@@ -172,13 +180,17 @@ impl Format {
             Format::Junit => "XML as JUnit writes it, for services that show tests",
             Format::Sarif => "SARIF 2.1: findings for editors and services that show them",
             Format::Github => "Annotations on the lines of a pull request, for GitHub Actions",
+            Format::Litmus7 => "The log of litmus7, for `weakspot compare`, with --run",
         }
     }
 
     /// The format of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().chain([Format::Junit]).find(|format| format.name() == name)
+        Format::ALL
+            .into_iter()
+            .chain([Format::Junit, Format::Litmus7])
+            .find(|format| format.name() == name)
     }
 
     /// The answer in this format. Tables are of many answers, and have no part for one.
@@ -199,6 +211,7 @@ impl Format {
             | Format::Svg
             | Format::Dot
             | Format::Tex => answer.json(),
+            Format::Litmus7 => answer.litmus7(),
             Format::Csv | Format::Junit => String::new(),
         }
     }

@@ -31,14 +31,15 @@ pub use bench::programs::{BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_j
 pub use csv::Rows;
 pub use exchange::{github, sarif};
 pub use history::{
-    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, history_model_name,
+    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, history_model_name,
     history_summary, history_summary_csv,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
-pub use page::page;
+pub use page::{files_named, page, page_to_ask};
 pub use picture::draw_pictures;
 pub use program::fence::{FenceAnswer, FenceLine};
-pub use program::litmus::{LitmusAnswer, LitmusShown, observation};
+pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};
+pub use program::on_cpu::{ModelStates, OnCpuAnswer};
 pub use program::race::RaceAnswer;
 pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;
@@ -60,6 +61,7 @@ pub use run::object::{
     StepKind,
 };
 pub use run::of_log::{of_delay, of_log};
+pub use run::of_schedule::run_of_schedule;
 pub use run::of_steps::{RealStep, of_steps};
 pub use selfcheck::{
     SelfcheckAnswer, SelfcheckDisagreement, SelfcheckSubject, selfcheck_json, selfcheck_text,
@@ -68,6 +70,7 @@ pub use stream::log::{MonitorAnswer, monitor_news, monitor_statistics};
 pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
 };
+pub use text::ascii::ascii;
 pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
 pub use text::fit::fit_lines;

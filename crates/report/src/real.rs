@@ -33,6 +33,8 @@ pub struct Explored<'a> {
     pub strategy: &'a str,
     /// What the user should know.
     pub remarks: &'a [String],
+    /// The schedule of the first execution that was given up, and its number, if it was kept.
+    pub cut_off: Option<(&'a str, Option<u64>)>,
     /// How long it took.
     pub time: Duration,
 }
@@ -397,14 +399,20 @@ fn seen(
     explored: &Explored<'_>,
     executions: u64,
     first: u64,
-    (schedule, number): (&str, Option<u64>),
+    schedule: (&str, Option<u64>),
 ) -> String {
-    let mut out = format!(
+    let seen = format!(
         "  {:<9}in {}, first in execution {}\n",
         "seen",
         counted(executions, "execution"),
         grouped(u128::from(first))
     );
+    seen + &again(explored, schedule)
+}
+
+/// The command that executes a schedule again.
+fn again(explored: &Explored<'_>, (schedule, number): (&str, Option<u64>)) -> String {
+    let mut out = String::new();
     let mut again = |command: &str, schedule: &str, target: &str| {
         let words = format!("{} --replay {schedule} {}", plain(command), plain(target));
         let _ = writeln!(out, "  {:<9}{}", "again by", words.trim_end());
@@ -470,6 +478,9 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
     let mut out = String::new();
     for remark in explored.remarks {
         out.push_str(&paragraph(&format!("note: {remark}"), style.columns(), 6));
+    }
+    if let Some(cut_off) = explored.cut_off {
+        out.push_str(&again(explored, cut_off));
     }
     let seconds = explored.time.as_secs_f64();
     let rate = explored.executions as f64 / seconds.max(1e-6);

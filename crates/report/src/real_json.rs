@@ -201,6 +201,9 @@ fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     };
     o.string("strategy", explored.strategy);
     strings(o.key("remarks"), explored.remarks);
+    if let Some((schedule, _)) = explored.cut_off {
+        o.string("cut_off", schedule);
+    }
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
 }

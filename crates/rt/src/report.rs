@@ -120,9 +120,6 @@ impl Runtime {
         }
         self.monitors.report(&self.reporter);
         let counts = self.exploration.counts();
-        if counts.cut > 0 {
-            send(Message::Cut(counts.cut));
-        }
         if counts.guesses > 0 {
             send(Message::Idle(counts.guesses));
         }

@@ -247,7 +247,7 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "hang",
         "strategy=dpor hang=200",
         &expect![[r#"
-            finding 1 hang 2 0 no%20step%20is%20taken%20any%20more
+            finding 1 silent 2 0 -
             token 1
             seen 1 1
             done incomplete
@@ -340,17 +340,53 @@ fn executions_are_cut_and_counted() {
         "dekker",
         "strategy=random:1 executions=100 steps=20",
         &expect![[r#"
-        cut 100
-        done limit
-    "#]],
+            finding 1 too-long 1 0 -
+            finding 2 too-long 2 0 -
+            finding 3 too-long 0 0 -
+            finding 4 too-long 1 0 -
+            finding 5 too-long 2 0 -
+            finding 6 too-long 2 0 -
+            finding 7 too-long 2 0 -
+            finding 8 too-long 2 0 -
+            finding 9 too-long 1 0 -
+            finding 10 too-long 2 0 -
+            finding 11 too-long 2 0 -
+            seen 1 18
+            seen 2 18
+            seen 3 4
+            seen 4 25
+            seen 5 14
+            seen 6 5
+            seen 7 6
+            seen 8 2
+            seen 9 1
+            seen 10 1
+            seen 11 6
+            done limit
+        "#]],
     );
     check(
         "dekker",
         "strategy=dpor steps=20",
         &expect![[r#"
-        cut 11
-        done incomplete
-    "#]],
+            finding 1 too-long 2 0 -
+            finding 2 too-long 2 0 -
+            finding 3 too-long 2 0 -
+            finding 4 too-long 2 0 -
+            finding 5 too-long 1 0 -
+            finding 6 too-long 0 0 -
+            finding 7 too-long 1 0 -
+            finding 8 too-long 1 0 -
+            seen 1 1
+            seen 2 1
+            seen 3 2
+            seen 4 2
+            seen 5 1
+            seen 6 1
+            seen 7 1
+            seen 8 2
+            done incomplete
+        "#]],
     );
 }
 
@@ -552,8 +588,10 @@ fn who_never_comes_back_does_not_stop_the_others() {
         "silent",
         "strategy=dpor hang=200",
         &expect![[r#"
-        done incomplete
-    "#]],
+            finding 1 silent 1 - -
+            seen 1 1
+            done incomplete
+        "#]],
     );
 }
 

@@ -15,9 +15,12 @@ use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 use crate::{Disagreement, Stop, Subject, Until, transactional};
 
 /// What satisfies the first satisfies the second.
-const IMPLIED: [(HistoryModel, HistoryModel); 8] = [
+const IMPLIED: [(HistoryModel, HistoryModel); 11] = [
     (HistoryModel::Sc, HistoryModel::Tso),
     (HistoryModel::Tso, HistoryModel::Pso),
+    (HistoryModel::Pso, HistoryModel::Coherence),
+    (HistoryModel::Pso, HistoryModel::PsoOwn),
+    (HistoryModel::PsoOwn, HistoryModel::Coherence),
     (HistoryModel::Sc, HistoryModel::Ccm),
     (HistoryModel::Ccm, HistoryModel::Cm),
     (HistoryModel::Ccm, HistoryModel::Ccv),
@@ -27,7 +30,8 @@ const IMPLIED: [(HistoryModel, HistoryModel); 8] = [
 ];
 
 /// Those that have a machine.
-const MACHINES: [HistoryModel; 3] = [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso];
+const MACHINES: [HistoryModel; 4] =
+    [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso, HistoryModel::PsoOwn];
 
 /// Up to so many operations the definitions are asked, too.
 const SMALL: usize = 12;
@@ -74,7 +78,7 @@ fn disagreement(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Option<Str
 
 fn questions(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let mut verdicts = Vec::new();
-    for model in HistoryModel::ALL {
+    for model in HistoryModel::ALL.into_iter().chain([HistoryModel::PsoOwn]) {
         let verdict = verdict(ops, model, compared, stop)?;
         verdicts.push((model, verdict));
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use weakspot_core::Value;
+
 /// Why a log cannot be read any further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogError {
@@ -10,6 +12,34 @@ pub struct LogError {
     pub message: String,
     /// Where.
     pub place: LogPlace,
+}
+
+/// A read of a value that nobody wrote. If all writes were recorded, no memory does that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnwrittenRead {
+    /// Who read it.
+    pub thread: String,
+    /// From which variable.
+    pub var: String,
+    /// The value.
+    pub value: Value,
+    /// What the variable was at first.
+    pub initial: Value,
+    /// The last writes to the variable that stand before the read, the very last one first.
+    pub last_writes: Vec<LastWrite>,
+    /// How many writes to the variable there are in all.
+    pub writes: usize,
+}
+
+/// A write before a read of a value that nobody wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastWrite {
+    /// Who wrote.
+    pub thread: String,
+    /// The value.
+    pub value: Value,
+    /// On which line, from 1.
+    pub line: u32,
 }
 
 /// A place in a log.

@@ -22,11 +22,11 @@ mod text;
 mod writer;
 mod wslog;
 
-pub use error::{LogError, LogPlace, Torn, WriteError};
+pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
-    HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, RecordedTxns, write_history,
-    write_history_commented, write_transactions,
+    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, RecordedTxns,
+    write_history, write_history_commented, write_transactions,
 };
 pub use one::{each_batch, nth_history, sc_events};
 pub use reader::{LogReader, Next};

@@ -133,14 +133,14 @@ impl HistoryWitness {
         }
         let model = root.get("model")?;
         let key = model.string()?;
-        let of_key = HistoryModel::ALL.into_iter().find(|m| m.key() == key);
+        let of_key = HistoryModel::from_key(key);
         let verdict = root.get("verdict")?;
         let number = root.get("history")?;
         Ok(HistoryWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             number: number.integer("the number of a history")?,
             model: of_key.ok_or_else(|| {
-                model.bad("`cc`, `ccv`, `cm`, `ccm`, `wccm`, `pso`, `tso` or `sc`")
+                model.bad("`cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso` or `sc`")
             })?,
             verdict: match verdict.string()? {
                 "holds" => Verdict::Holds,
@@ -440,7 +440,7 @@ mod tests {
         check(
             "\"cm\"",
             "\"x\"",
-            "model: expected `cc`, `ccv`, `cm`, `ccm`, `wccm`, `pso`, `tso` or `sc`",
+            "model: expected `cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso` or `sc`",
         );
         check("\"holds\"", "\"unknown\"", "verdict: expected `holds` or `violated`");
         check("\"history\": 3", "\"history\": -3", "history: expected the number of a history");

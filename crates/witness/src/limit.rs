@@ -31,6 +31,8 @@ pub struct LimitJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     preemptions: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
@@ -53,6 +55,7 @@ impl LimitJson {
             operations: None,
             executions: None,
             preemptions: None,
+            steps: None,
             message: None,
         };
         match limit {
@@ -70,6 +73,8 @@ impl LimitJson {
             Limit::Overlap => none("overlap"),
             Limit::Executions(n) => LimitJson { executions: Some(*n), ..none("executions") },
             Limit::Preemptions(n) => LimitJson { preemptions: Some(*n), ..none("preemptions") },
+            Limit::Steps(n) => LimitJson { steps: Some(*n), ..none("steps") },
+            Limit::Silent => none("silent"),
             Limit::Unrepeatable => none("unrepeatable"),
             Limit::Loops => none("loops"),
             Limit::Uncontrolled => none("uncontrolled"),
@@ -103,6 +108,8 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "unrepeatable" => Limit::Unrepeatable,
         "loops" => Limit::Loops,
         "uncontrolled" => Limit::Uncontrolled,
+        "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
+        "silent" => Limit::Silent,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)
@@ -128,6 +135,8 @@ mod tests {
             Limit::Overlap,
             Limit::Executions(7),
             Limit::Preemptions(2),
+            Limit::Steps(100_000),
+            Limit::Silent,
             Limit::Unrepeatable,
             Limit::Loops,
             Limit::Uncontrolled,

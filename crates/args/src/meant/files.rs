@@ -60,6 +60,43 @@ pub(super) fn compare(typed: typed::Compare) -> CompareArgs {
     CompareArgs { first, second }
 }
 
+/// What to step through.
+#[cfg(feature = "show")]
+#[derive(Debug)]
+pub struct ShowArgs {
+    pub showing: Showing,
+    /// Whether the screen is ASCII only, whatever the locale.
+    pub ascii: bool,
+}
+
+/// Where a run comes from.
+#[cfg(feature = "show")]
+#[derive(Debug)]
+pub enum Showing {
+    /// From answers in JSON.
+    Answers(PathBuf),
+    /// From the witness of an answer about a program.
+    Witness { input: PathBuf, witness: PathBuf },
+    /// From an execution of a program, which has its arguments behind it.
+    Replay { schedule: String, under: Option<String>, program: Vec<PathBuf> },
+}
+
+#[cfg(feature = "show")]
+pub(super) fn show(typed: typed::Show) -> Result<ShowArgs, Usage> {
+    let typed::Show { mut files, replay, under, ascii } = typed;
+    refuse(&[("--under", under.is_some() && replay.is_none())], "is for --replay SCHEDULE")?;
+    let showing = match (replay, files.len()) {
+        (Some(schedule), _) => Showing::Replay { schedule, under, program: files },
+        (None, 1) => Showing::Answers(files.remove(0)),
+        (None, 2) => Showing::Witness { input: files.remove(0), witness: files.remove(0) },
+        (None, _) => {
+            let expected = "expected answers in JSON, or an input and its witness";
+            return Err(Usage(format!("too many files: {expected}")));
+        }
+    };
+    Ok(ShowArgs { showing, ascii })
+}
+
 #[derive(Debug)]
 pub struct PrintArgs {
     pub file: PathBuf,
@@ -342,6 +379,9 @@ fn written(typed: Option<InputFormat>, output: Option<&PathBuf>) -> Result<Histo
     match format.unwrap_or(HistoryFormat::Jsonl) {
         HistoryFormat::Edn => {
             Err(Usage("EDN is not written; expected another ending, such as .jsonl".to_owned()))
+        }
+        HistoryFormat::Csv => {
+            Err(Usage("CSV is not written; expected another ending, such as .jsonl".to_owned()))
         }
         format => Ok(format),
     }

@@ -7,7 +7,10 @@ use weakspot_explore::{Algorithm, Strategy};
 
 use super::{Common, PSO, TSO, Usage, file, refuse, refuse_csv};
 use crate::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
-use crate::values::Cost;
+use crate::values::{Cost, OutputFormat};
+
+/// How often a litmus test is run on this CPU.
+const RUNS: u64 = 1_000_000;
 
 #[derive(Debug)]
 pub struct LitmusArgs {
@@ -16,13 +19,45 @@ pub struct LitmusArgs {
     pub states: bool,
     /// Explain this final state; if it is empty, the one that decides.
     pub show: Option<String>,
+    /// Run the tests on this CPU, so often.
+    pub runs: Option<u64>,
     pub common: Common,
 }
 
 pub(super) fn litmus(typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
-    let typed::Litmus { files, states, show, witness, buffers, common } = typed;
-    let common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
-    Ok(LitmusArgs { files, states, show, common })
+    let typed::Litmus { files, states, show, run, runs, witness, buffers, common } = typed;
+    let threads = common.threads.threads.is_some();
+    let mut common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
+    let format = common.shared.format;
+    if run {
+        refuse(
+            &[
+                ("--states", states),
+                ("--show", show.is_some()),
+                ("--witness", common.shared.witness.is_some()),
+                ("--report", common.shared.report.is_some()),
+            ],
+            "is about the models, and --run about this CPU: leave out one of them",
+        )?;
+        refuse(
+            &[("--threads", threads)],
+            "is not for --run: tests would get into each other's way",
+        )?;
+        if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Litmus7) {
+            return Err(Usage(format!(
+                "--format {format} is not for --run; expected --format text, json or litmus7"
+            )));
+        }
+        common.shared.threads = 1;
+    } else {
+        refuse(&[("--runs", runs.is_some())], "is for --run, which runs tests on this CPU")?;
+        refuse(
+            &[("--format litmus7", format == OutputFormat::Litmus7)],
+            "is for --run; without it, --format text has the lines of herd7",
+        )?;
+    }
+    let runs = run.then_some(runs.unwrap_or(RUNS));
+    Ok(LitmusArgs { files, states, show, runs, common })
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Drain, HistoryModel, Model, TxnModel};
 use weakspot_history::Complete;
 use weakspot_lang::Format;
-use weakspot_trace::{HistoryFormat, LogFormat};
+use weakspot_trace::{Columns, HistoryFormat, LogFormat};
 
 use super::{BUFFER_LIMIT, Common, PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
 use crate::typed::{self, CompleteKey, MonitorAlgorithm, PendingForm};
@@ -242,6 +242,8 @@ pub struct HistoryCheckArgs {
     pub complete: Complete,
     pub no_saturation: bool,
     pub input_format: Option<HistoryFormat>,
+    pub columns: Option<Columns>,
+    pub complete_recording: bool,
     pub follow: bool,
     pub window: u32,
     pub shared: Shared,
@@ -255,6 +257,8 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
         complete,
         no_saturation,
         input_format,
+        columns,
+        complete_recording,
         follow,
         window,
         witness,
@@ -270,8 +274,21 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
             &[("--threads", threads.threads.is_some())],
             "is for several files: --follow takes one",
         )?;
+        refuse(
+            &[("--complete-recording", complete_recording)],
+            "is about a whole file: leave out --follow",
+        )?;
     }
     refuse(&[("--window", window.is_some() && !follow)], "is for --follow")?;
+    if columns.is_some() {
+        let is_table = input_format.is_none_or(|format| format == InputFormat::Csv);
+        refuse(&[("--columns", !is_table)], "is for tables: leave out --input-format")?;
+        refuse(
+            &[("--witness", witness.witness.is_some())],
+            "is for files that say themselves what their columns are: put a line with the names \
+             first and leave out --columns",
+        )?;
+    }
     let is_all = model.contains(&Models::All) || model.is_empty();
     let of_memory = |models: &Models| match *models {
         Models::All => HistoryModel::ALL.to_vec(),
@@ -287,7 +304,10 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
         (true, false) => HistoryModel::ALL.to_vec(),
         (false, _) => model.iter().flat_map(of_memory).collect(),
     };
-    let txn_models: Vec<TxnModel> = match (is_all, follow) {
+    let own = follow && models.contains(&HistoryModel::PsoOwn);
+    refuse(&[("--model pso-own", own)], "is for whole files: leave out --follow")?;
+    // What is about models of memory only asks all files about these.
+    let txn_models: Vec<TxnModel> = match (is_all, follow || complete_recording) {
         (true, true) => Vec::new(),
         (true, false) => TxnModel::ALL.to_vec(),
         (false, _) => model.iter().flat_map(of_txns).collect(),
@@ -305,6 +325,8 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
             ("--minimise", minimise),
             ("--complete", complete.is_some()),
             ("--no-saturation", no_saturation),
+            ("--columns", columns.is_some()),
+            ("--complete-recording", complete_recording),
         ];
         refuse(&of_memory, "is about models of memory, not of transactions")?;
     }
@@ -328,6 +350,8 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
         },
         no_saturation,
         input_format: input_format.and_then(InputFormat::history),
+        columns,
+        complete_recording,
         follow,
         window: window.unwrap_or(100_000),
         shared,

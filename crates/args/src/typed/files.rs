@@ -55,6 +55,38 @@ pub(crate) struct Compare {
     pub(crate) second: PathBuf,
 }
 
+/// Step through a run, in a terminal.
+#[cfg(feature = "show")]
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot reach --model tso --witness p.json corpus/programs/peterson.weak
+  weakspot show corpus/programs/peterson.weak p.json
+  weakspot robust --format json corpus/programs/peterson.weak | weakspot show -
+  weakspot show --replay 1 ./program",
+    after_help = "\
+Keys: n and p, or arrows, go to the next step and the one before; Home and End
+to the first and the last; l to the next late store, m to where it reaches
+memory; q ends. Elsewhere than in a terminal all steps are printed. Exit code:
+0, or 2 if there is no run."
+)]
+pub(crate) struct Show {
+    /// Answers of --format json, `-` for standard input, of which the first run is shown; or an
+    /// input and its witness of --witness; or with --replay a program with its arguments.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Execute a schedule that `weakspot run` has found once more: its number, or the schedule.
+    #[arg(long, value_name = "SCHEDULE")]
+    pub(crate) replay: Option<String>,
+    /// With --replay of a schedule that is no number: tso or pso, if it has been found so.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) under: Option<String>,
+    /// Draw with ASCII only, as where the locale is not UTF-8.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
+
 /// Print a program in the canonical form of its language.
 #[derive(Debug, Args)]
 #[command(before_help = "\

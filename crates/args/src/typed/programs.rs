@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::super::values::{Cost, cost, plain};
+use super::super::values::{Cost, cost, litmus, plain};
 use super::{Buffers, Common, Witness};
 
 /// Which final states do SC, TSO and PSO allow?
@@ -14,15 +14,22 @@ use super::{Buffers, Common, Witness};
 Example:
   weakspot litmus corpus/litmus/SB.litmus
   weakspot litmus --model tso --show corpus/litmus/SB.litmus
-  weakspot litmus --format json --states my-tests/ > answers.jsonl",
+  weakspot litmus --format json --states my-tests/ > answers.jsonl
+  weakspot litmus --run --runs 1000000 corpus/litmus/SB.litmus",
     after_help = "\
 For each test and model: the exact set of final states, in the lines that herd7
 prints. `Ok` says that the test's condition is valid under the model, `No` that
-it is not. Positive and negative count final states. A folder stands for every
-.litmus file in it; `-` is standard input."
+it is not. Positive and negative count final states. A folder stands for the
+tests and programs in it, but for C; `-` is standard input.
+
+With --run the test is run on this CPU, which has to be an x86, and how often
+each final state was seen stands beside the models that have it. A state that
+TSO does not have is a violation (exit code 1). That takes gcc, or a compiler
+that WEAKSPOT_CC names.",
+    mut_arg("format", |a| a.value_parser(litmus()))
 )]
 pub(crate) struct Litmus {
-    /// Litmus tests, programs with a condition on final states, or folders of litmus tests.
+    /// Litmus tests, programs with a condition on final states, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// List the final states in JSON, too.
@@ -35,6 +42,12 @@ that decides the condition (the first state if it takes all of them), or the one
 --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be named. \
 If no run ends so, the cycle is shown that forbids it.")]
     pub(crate) show: Option<String>,
+    /// Run the tests on this CPU, too, and count the final states.
+    #[arg(long)]
+    pub(crate) run: bool,
+    /// How often each test is run [default: 1000000].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) runs: Option<u64>,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
@@ -60,7 +73,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Reach {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers, but not all give one for every program [default: auto].
@@ -115,7 +128,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Robust {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// How to decide; all give the same answers [default: pending].
@@ -167,7 +180,7 @@ default one per processor"
     ))
 )]
 pub(crate) struct Fence {
-    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them, but for C.
+    /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// What the fences are for [default: robust].

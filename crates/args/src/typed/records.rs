@@ -202,6 +202,8 @@ pub(crate) struct Serial {
 Example:
   weakspot history corpus/histories/classic.wshist
   weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+  weakspot history --model coherence corpus/histories/stale-read.wshist
+  weakspot history --columns cycle,core,op,addr,data log.txt
   weakspot record --operations 100000 | weakspot history --model tso,sc -
   weakspot history --follow run.wshist
   weakspot history --model serializable corpus/databases/write-skew.edn",
@@ -209,9 +211,11 @@ Example:
 A history says what each thread read and wrote, in the order of that thread. It
 satisfies a model if the model explains all of it. The models are causal
 consistency (cc), causal convergence (ccv), causal memory (cm), convergent
-causal memory (ccm), what is left of it under TSO (wccm), partial store order
-(pso), total store order (tso) and sequential consistency (sc). `all` draws
-which of them are satisfied, the stronger above the weaker.
+causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
+is SC of each variable by itself (coherence), partial store order (pso), total
+store order (tso) and sequential consistency (sc). `all` draws which of them are
+satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
+waits only for earlier writes to its own variable.
 
 Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
 for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
@@ -219,9 +223,12 @@ serializable (ser); a violation is named as Elle does, such as G1a or G-single.
 If models of memory are asked for, the operations are looked at one by one.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
-AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
+AWDIT and Jepsen, or a table with a column for each of core, operation, address
+and value. `-` is standard input, a folder stands for all histories in
 it. A violation is shown as a cycle of operations, each before the next one for
-the reason given; -q leaves all but the first line out.
+the reason given; -q leaves all but the first line out. A read of a value that
+nobody wrote is bad input, because far more often a write was not recorded; with
+--complete-recording it is a violation.
 
 --follow waits for more at the end of a file, as `tail -f` does, and looks at
 the last operations together, in constant memory. Such a file is text, Axe,
@@ -235,8 +242,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, or of transactions rc, ra, tcc, ser, separated by
-    /// commas, or all [default: all; with --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, or of transactions rc, ra, tcc,
+    /// ser, separated by commas, or all, which is all but pso-own [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.
@@ -251,6 +258,13 @@ pub(crate) struct History {
     /// Read the files as this format, whatever their ending.
     #[arg(long, alias = "history-format", value_name = "FORMAT", value_parser = format_of(Takes::Histories))]
     pub(crate) input_format: Option<InputFormat>,
+    /// What the columns of a log are, such as cycle,core,op,addr,data,size; - is a column that is not
+    /// used, and addr:hex has hexadecimal digits without 0x.
+    #[arg(long, value_name = "NAMES", value_parser = weakspot_trace::Columns::parse)]
+    pub(crate) columns: Option<weakspot_trace::Columns>,
+    /// Take a read of a value that nobody wrote for a violation: all writes were recorded.
+    #[arg(long)]
+    pub(crate) complete_recording: bool,
     /// Check a history while it is written, operation by operation, until it is violated.
     #[arg(long)]
     pub(crate) follow: bool,

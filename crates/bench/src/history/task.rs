@@ -239,7 +239,7 @@ impl FromStr for Task {
                     variables: variables.parse().ok()?,
                 },
                 count: count.parse().ok()?,
-                model: HistoryModel::ALL.into_iter().find(|m| m.key() == model)?,
+                model: HistoryModel::from_key(model)?,
                 way: Way::ALL.into_iter().find(|w| w.key() == way)?,
             })
         };

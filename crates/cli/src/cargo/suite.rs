@@ -121,10 +121,10 @@ pub(super) fn explore(
         let bad = |test: &&RealTest<'_>| matches!(test.end, TestEnd::Fail | TestEnd::Error);
         let bad: Vec<&str> = shown.iter().filter(bad).map(|test| test.text).collect();
         if !bad.is_empty() {
-            print!("\nfailures:\n\n{}", fitted(&bad.join("\n")));
+            print!("\nfailures:\n\n{}", fitted(&bad.join("\n"), shared.ascii));
         }
         if !shared.quiet {
-            print!("\n{}", fitted(&tests_summary(&shown, skipped, since.elapsed())));
+            print!("\n{}", fitted(&tests_summary(&shown, skipped, since.elapsed()), shared.ascii));
         }
     } else if !shared.quiet {
         for note in skipped {

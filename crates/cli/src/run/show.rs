@@ -61,6 +61,12 @@ fn show_as(
     let command = question::command(subject, &options);
     let target = question::typed(&subject.target);
     let kept_target = question::typed(&subject.kept_target);
+    let shared = &args.shared;
+    let look = Look { args, number, subject, json, style: style(shared), fork: found.fork };
+    let cut_off = found.cut_off.as_ref().filter(|(seen, _)| !seen.schedule.is_empty());
+    let cut_off = cut_off.map(|(seen, shared)| {
+        (seen.schedule.as_str(), look.keep(args.under, &seen.schedule, shared))
+    });
     let explored = Explored {
         program: &subject.program.name,
         command: &command,
@@ -71,10 +77,9 @@ fn show_as(
         steps: found.steps,
         strategy: &strategy,
         remarks: &remarks,
+        cut_off,
         time,
     };
-    let shared = &args.shared;
-    let look = Look { args, number, subject, json, style: style(shared), fork: found.fork };
     let (advisory, counts): (Vec<_>, Vec<_>) =
         parts(found, look.json).into_iter().partition(Part::advisory);
     for part in &counts {

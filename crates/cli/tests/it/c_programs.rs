@@ -261,3 +261,44 @@ fn logs_are_compared() {
     "#]]
     .assert_eq(&bad.err);
 }
+
+/// A program in C whose threads do nothing that could fail; `%` is what `main` does before it starts them.
+const STARTS: &str = "#include <assert.h>\n#include <pthread.h>\nint x;\n\
+    static void *t(void *a) { x = 1; return 0; }\nint main(void) {\n%\n\
+    pthread_t p; pthread_create(&p, 0, t, 0); pthread_join(p, 0); }\n";
+
+#[test]
+fn assertions_that_are_decided_at_the_start_are_checked() {
+    let ask = |main: &str, words: &[&str]| {
+        let args = [words, &["--input-format", "c", "-q", "-"]].concat();
+        let ran = run(&args, &STARTS.replace('%', main));
+        (ran.out + &ran.err, ran.code)
+    };
+    let (said, code) = ask("assert(x == 0);", &["reach", "-m", "tso"]);
+    assert!(said.contains("TSO holds: no assertion fails") && code == Some(0), "{said}");
+    let (said, code) = ask("assert(x == 1);", &["reach", "-m", "tso"]);
+    assert!(said.contains("the assertion in line 6 can fail") && code == Some(1), "{said}");
+    let (said, code) = ask("", &["reach", "-m", "tso"]);
+    assert_eq!(
+        (said.as_str(), code),
+        ("error: -: the program asks nothing: expected `assert` in some thread\n", Some(2))
+    );
+    let (said, _) = ask("", &["fence", "--goal", "safe"]);
+    assert!(said.contains("expected `assert` in some thread; or --goal robust"), "{said}");
+    let (said, _) = ask("assert(x == 0);", &["litmus"]);
+    assert!(said.contains("`weakspot reach` answers for its assertions"), "{said}");
+}
+
+#[test]
+fn folders_of_c_programs_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("a.c", &STARTS.replace('%', "assert(x == 0);")).expect("a file");
+    write("b.weak", "shared x\nthread t { x = 1; assert(x == 1) }\n").expect("a file");
+    let path = folder.path().to_str().expect("UTF-8");
+    for command in ["reach", "robust"] {
+        let ran = run(&[command, "-q", "-m", "tso", path], "");
+        let names: Vec<&str> = ran.out.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!((names, ran.code), (vec!["a", "b"], Some(0)), "{command}: {}", ran.err);
+    }
+}

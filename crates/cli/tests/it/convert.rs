@@ -50,6 +50,7 @@ fn help() {
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
                       - edn:        Histories of Jepsen
+                      - csv:        Logs of hardware in columns
 
                       [alias: --from]
 
@@ -273,8 +274,15 @@ fn histories() {
             history
             t0: w 0 1
             t0: r 1 0
+            t0: fence
+            t0: w done(t0) 1
             t1: w 1 1
             t1: r 0 0
+            t1: fence
+            t1: w done(t1) 1
+            final: r done(t0) 1
+            final: r done(t1) 1
+            final: r 0 1
             history
             t0: w 0 1
             t0: fence
@@ -283,7 +291,7 @@ fn histories() {
             t1: fence
             t1: u 0 0 -> 2
             --- standard error
-            warning: corpus/histories/store-buffering.axe: history 1: the lines `final` are left out: what memory held at the end is not used
+            warning: corpus/histories/store-buffering.axe: history 1: the lines `final` are reads of a thread `final`, behind all that the others did
             warning: corpus/histories/store-buffering.axe: history 1: the times behind `@` are not used
             --- exit 0
         "#]],

@@ -151,7 +151,7 @@ fn wrong_logs_are_refused_at_their_place() {
     "#]]
     .assert_eq(&follow("t0: w x 1\nt1: wrong\n"));
     expect![[r#"
-        error: -:1:1: the format dbcop does not say operation by operation what happens, so it cannot be followed; expected text, axe, plume or jsonl
+        error: -:1:1: the format dbcop does not say operation by operation what happens, so it cannot be followed; expected text, axe, plume, csv or jsonl
     "#]].assert_eq(&follow("[x:=1]\n"));
     expect![[r#"
         error: -:1:1: a whole history in one object, which cannot be followed: expected one operation, {"t":0,"kind":"w","var":"x","val":1}

@@ -574,6 +574,7 @@ fn sources() {
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
                       - edn:        Histories of Jepsen
+                      - csv:        Logs of hardware in columns
 
               -f, --format <FORMAT>
                       The format; by default what the FILE of -o ends in, else JSON Lines

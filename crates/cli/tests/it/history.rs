@@ -28,8 +28,8 @@ fn store_buffering_under_all_models() {
                     ✗ CCM          ✓ TSO
                    ╱      ╲      ╱      ╲
                ✓ CM        ✓ wCCM        ✓ PSO
-                   ╲         │
-                    ╲      ✓ CCv
+                   ╲         │             │
+                    ╲      ✓ CCv         ✓ coherence
                      ╲    ╱
                       ✓ CC
 
@@ -154,8 +154,8 @@ fn derived_orders_are_explained() {
                     ✓ CCM          ✓ TSO
                    ╱      ╲      ╱      ╲
                ✓ CM        ✓ wCCM        ✓ PSO
-                   ╲         │
-                    ╲      ✓ CCv
+                   ╲         │             │
+                    ╲      ✓ CCv         ✓ coherence
                      ╲    ╱
                       ✓ CC
 
@@ -216,6 +216,164 @@ fn one_variable() {
 
             - history 1 PSO: violated, as shown for TSO
             - history 1 wCCM: violated, as shown for TSO
+            --- exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn coherence() {
+    let all = "history one\nt0: w x 1\nt1: r x 1\nt1: r x 0\n\
+               history two\nt0: w x 1\nt0: r x 2\nt1: w x 2\nt1: r x 1\n\
+               history updates\nt0: u x 0 -> 1\nt1: u x 0 -> 2\n\
+               history circle\nt0: u x 2 -> 1\nt1: u x 1 -> 2\n\
+               history kept\nt0: w x 1\nt0: r y 0\nt1: u y 0 -> 1\nt1: r x 0\n";
+    check(
+        &["history", "--model", "coherence", "-"],
+        all,
+        expect![[r#"
+        - one coherence: violated: cache coherence broken at x: t1 read 0 after it had read 1
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and the last operation reads what was overwritten before it.
+                x=0 at the start          -po->  before everything else
+          t0 0  w x 1             line 2  -wr->  wrote x=1, which the next reads
+          t1 0  r x 1             line 3  -po->  program order of t1
+          t1 1  r x 0             line 4  reads x=0, which t0 0 w x 1 had overwritten
+
+        - two coherence: violated: cache coherence broken at x: t1 read 1 after it had written 2
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t1 0  w x 2  line 8  -ww->  older than the next, which t1 1 r x 1 reads
+          t0 0  w x 1  line 6  -ww->  older than the next, which t0 1 r x 2 reads
+          t1 0  w x 2  line 8  (back at the start)
+
+        - updates coherence: violated: cache coherence broken at x: t0 and t1 both updated the same 0
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t0 0  u x 0 -> 1  line 11  -rw->  read x=0, which the next overwrites
+          t1 0  u x 0 -> 2  line 12  -rw->  read x=0, which the next overwrites
+          t0 0  u x 0 -> 1  line 11  (back at the start)
+
+        - circle coherence: violated: cache coherence broken at x: updates read each other's values
+
+          Under coherence this cannot be: each arrow means "comes before" among the
+          accesses to x, and together they form a cycle.
+          t0 0  u x 2 -> 1  line 14  -wr->  wrote x=1, which the next reads
+          t1 0  u x 1 -> 2  line 15  -wr->  wrote x=2, which the next reads
+          t0 0  u x 2 -> 1  line 14  (back at the start)
+
+        - kept coherence: satisfied: 4 operations, shown by an order for each of 2 variables
+
+          x: 0 at the start, t1 1 r 0, t0 0 w 1
+          y: 0 at the start, t0 1 r 0, t1 0 u 0 -> 1
+
+        --- standard error
+        5 histories
+        model     satisfied  violated   unknown   errors
+        coherence         1         4         0        0
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_value_that_nobody_wrote() {
+    let log = "core,op,addr,data\n0,W,0x1000,5\n1,W,0x1000,7\n2,R,0x1000,6\n";
+    let one = &["history", "--model", "tso,coherence", "--complete-recording"];
+    check(
+        &[one, &["-"][..]].concat(),
+        log,
+        expect![[r#"
+        -: violated: core2 read 6 from [0x1000], which nobody wrote, line 4
+
+          No memory does that, so every model is violated. The last writes to [0x1000]
+          before it: core1 wrote 7 (line 3), core0 wrote 5 (line 2).
+
+        --- exit 1
+    "#]],
+    );
+    check(
+        &[one, &["-q", "--format", "json", "-"][..]].concat(),
+        log,
+        expect![[r#"
+        {"file":"-","question":"history","number":1,"model":"tso","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+        {"file":"-","question":"history","number":1,"model":"coherence","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1}
+        --- exit 1
+    "#]],
+    );
+    check(
+        &["history", "--model", "tso", "-"],
+        log,
+        expect![[r#"
+        --- standard error
+        error: -:4:1: nobody wrote 6 to `[0x1000]`
+        hint: if all writes were recorded, this is a violation: --complete-recording says so
+        --- exit 2
+    "#]],
+    );
+    let two = "history a\nt0: r x 1\nhistory b\nt0: w x 1\nt1: r x 1\n";
+    check(
+        &["history", "-q", "--complete-recording", "-"],
+        two,
+        expect![[r#"
+        - history 1: violated: t0 read 1 from x, which nobody wrote, line 2
+        - b: satisfies SC, and so all models
+        --- exit 1
+    "#]],
+    );
+}
+
+#[test]
+fn columns() {
+    let log = "120 core0 ST 0x1000 1\n121 core1 ST 0x1040 1\n131 core0 LD 0x1040 0\n133 core1 LD 0x1000 0\n";
+    let line = &["history", "-q", "--model", "sc,tso", "--columns"];
+    check(
+        &[line, &["cycle,core,op,addr,data", "-"][..]].concat(),
+        log,
+        expect![[r#"
+        - SC: violated: 4 operations, shown by a cycle of 4 steps
+        - TSO: satisfied (not checked: real-time order): 4 operations, shown by a run of 6 steps
+        --- exit 1
+    "#]],
+    );
+    check(
+        &[line, &["core,op,addr,data", "-"][..]].concat(),
+        log,
+        expect![[r#"
+        --- standard error
+        error: -:1:5: expected R, read, load or ld, W, write, store or st, rmw, amo, swap or cas, or fence, found `core0`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &[line, &["core,op,address", "-"][..]].concat(),
+        log,
+        expect![[r#"
+        --- standard error
+        error: invalid value 'core,op,address' for '--columns <NAMES>': no column is the data; expected columns of cycle, core, op, addr, data, old, size and - (not used)
+
+        For more information, try '--help'.
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--model", "sc", "-"],
+        log,
+        expect![[r#"
+        --- standard error
+        error: -:1:1: expected a thread with a colon, such as `t0:`, or `history` or `init`
+        --- exit 2
+    "#]],
+    );
+    check(
+        &["history", "--follow", "-q", "--columns", "cycle,core,op,addr,data", "-"],
+        log,
+        expect![[r#"
+            - SC: violated: within the first 4 operations, shown by a cycle of 4 steps
+            - TSO: satisfied (not checked: real-time order): 4 operations, all in one window
             --- exit 1
         "#]],
     );
@@ -383,6 +541,8 @@ fn help() {
             Example:
               weakspot history corpus/histories/classic.wshist
               weakspot history --model tso --minimise corpus/histories/store-buffering.axe
+              weakspot history --model coherence corpus/histories/stale-read.wshist
+              weakspot history --columns cycle,core,op,addr,data log.txt
               weakspot record --operations 100000 | weakspot history --model tso,sc -
               weakspot history --follow run.wshist
               weakspot history --model serializable corpus/databases/write-skew.edn
@@ -397,8 +557,9 @@ fn help() {
 
             Options:
               -m, --model <MODEL>
-                      Models: cc, ccv, cm, ccm, wccm, pso, tso, sc, or of transactions rc, ra, tcc, ser,
-                      separated by commas, or all [default: all; with --follow sc,tso]
+                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, or of transactions rc,
+                      ra, tcc, ser, separated by commas, or all, which is all but pso-own [default: all; with
+                      --follow sc,tso]
 
                   --minimise
                       Show a smallest part of a history that violates the model as well
@@ -428,6 +589,14 @@ fn help() {
                       - plume:      Histories of Plume, PolySI and AWDIT
                       - awdit:      Histories of AWDIT's tests
                       - edn:        Histories of Jepsen
+                      - csv:        Logs of hardware in columns
+
+                  --columns <NAMES>
+                      What the columns of a log are, such as cycle,core,op,addr,data,size; - is a column that is
+                      not used, and addr:hex has hexadecimal digits without 0x
+
+                  --complete-recording
+                      Take a read of a value that nobody wrote for a violation: all writes were recorded
 
                   --follow
                       Check a history while it is written, operation by operation, until it is violated
@@ -480,15 +649,20 @@ fn help() {
 
                       [possible values: auto, always, never]
 
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
+
               -h, --help
                       Print help (see a summary with '-h')
 
             A history says what each thread read and wrote, in the order of that thread. It
             satisfies a model if the model explains all of it. The models are causal
             consistency (cc), causal convergence (ccv), causal memory (cm), convergent
-            causal memory (ccm), what is left of it under TSO (wccm), partial store order
-            (pso), total store order (tso) and sequential consistency (sc). `all` draws
-            which of them are satisfied, the stronger above the weaker.
+            causal memory (ccm), what is left of it under TSO (wccm), cache coherence, which
+            is SC of each variable by itself (coherence), partial store order (pso), total
+            store order (tso) and sequential consistency (sc). `all` draws which of them are
+            satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
+            waits only for earlier writes to its own variable.
 
             Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
             for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
@@ -496,9 +670,12 @@ fn help() {
             If models of memory are asked for, the operations are looked at one by one.
 
             A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
-            AWDIT and Jepsen. `-` is standard input, a folder stands for all histories in
+            AWDIT and Jepsen, or a table with a column for each of core, operation, address
+            and value. `-` is standard input, a folder stands for all histories in
             it. A violation is shown as a cycle of operations, each before the next one for
-            the reason given; -q leaves all but the first line out.
+            the reason given; -q leaves all but the first line out. A read of a value that
+            nobody wrote is bad input, because far more often a write was not recorded; with
+            --complete-recording it is a violation.
 
             --follow waits for more at the end of a file, as `tail -f` does, and looks at
             the last operations together, in constant memory. Such a file is text, Axe,

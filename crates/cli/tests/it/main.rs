@@ -1,6 +1,8 @@
 //! The integration tests of the command:
+//! - `ascii`: drawings in ASCII, long ones folded;
 //! - `bench`: measurements;
 //! - `book`: the commands in the tours of the book print what the pages show;
+//! - `browser`: pages in Chromium, see `scripts/pages`;
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates;
 //! - `certified`: answers about the corpus were checked;
@@ -19,24 +21,30 @@
 //! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
+//! - `on_cpu`: `weakspot litmus --run`;
 //! - `peers`: programs of the kinds that other checkers are tested with;
 //! - `races`: data races in the programs of corpus/races;
 //! - `readme`: what the README shows is what the command prints;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
+//! - `show`: `weakspot show` as text, and in a terminal;
 //! - `shown`: what `weakspot run` shows of executions: names, drawings, time;
 //! - `serial`: `weakspot serial` on logs, and its witnesses; `serial_program`: on programs;
 //!   `serial_buffered`: both readings of buffered reads;
+//! - `serve`: `weakspot serve`, whom it answers and whom not;
 //! - `terminal`: progress lines, and readers that have gone;
 //! - `transactions`: `weakspot history` on transactions of databases, and its witnesses;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `same`: same input, same output, whatever the number of threads;
 //! - `scale`: many files, limits, interruption;
+//! - `schema`: what is printed as JSON is what docs/schema says;
 //! - `widths`: drawings fit the terminal.
 
+mod ascii;
 mod bench;
 mod book;
+mod browser;
 mod c_programs;
 mod cargo;
 mod cargo_foreign;
@@ -57,6 +65,7 @@ mod imports;
 mod limits;
 mod monitor;
 mod monitor_program;
+mod on_cpu;
 mod pages;
 mod peers;
 mod pictures;
@@ -66,10 +75,13 @@ mod robust;
 mod run;
 mod same;
 mod scale;
+mod schema;
 mod serial;
 mod serial_buffered;
 mod serial_program;
+mod serve;
 mod shell;
+mod show;
 mod shown;
 mod terminal;
 mod transactions;
@@ -91,7 +103,11 @@ fn root() -> PathBuf {
 /// The built command, to be run in the root of the project.
 fn weakspot() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weakspot"));
-    command.current_dir(root()).env_remove("NO_COLOR").env_remove("COLUMNS");
+    command
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .env("LC_ALL", "C.UTF-8");
     command
 }
 
@@ -114,7 +130,11 @@ fn run(args: &[&str], stdin: &str) -> Ran {
     let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
     let output = child.wait_with_output().expect("the command ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    let out = text(output.stdout);
+    if args.contains(&"json") {
+        schema::validate(args, &out);
+    }
+    Ran { out, err: text(output.stderr), code: output.status.code() }
 }
 
 /// Standard output, standard error and exit code, times left out.

@@ -599,6 +599,9 @@ fn help() {
 
                       [possible values: auto, always, never]
 
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
+
               -h, --help
                       Print help (see a summary with '-h')
 

@@ -245,21 +245,22 @@ fn json() {
         &["history", "--format", "csv", file],
         "",
         expect![[r#"
-        model,holds,violated,unknown,error
-        cc,0,0,0,0
-        ccv,0,0,0,0
-        cm,0,0,0,0
-        ccm,0,0,0,0
-        wccm,0,0,0,0
-        pso,0,0,0,0
-        tso,0,0,0,0
-        sc,0,0,0,0
-        read-committed,1,0,0,0
-        read-atomic,0,1,0,0
-        transactional-causal,0,1,0,0
-        serializable,0,1,0,0
-        --- exit 1
-    "#]],
+            model,holds,violated,unknown,error
+            cc,0,0,0,0
+            ccv,0,0,0,0
+            cm,0,0,0,0
+            ccm,0,0,0,0
+            wccm,0,0,0,0
+            coherence,0,0,0,0
+            pso,0,0,0,0
+            tso,0,0,0,0
+            sc,0,0,0,0
+            read-committed,1,0,0,0
+            read-atomic,0,1,0,0
+            transactional-causal,0,1,0,0
+            serializable,0,1,0,0
+            --- exit 1
+        "#]],
     );
 }
 

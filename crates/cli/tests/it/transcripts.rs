@@ -604,7 +604,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, svg, dot, tex, csv, sarif, github]
+              [possible values: text, json, svg, dot, tex, csv, sarif, github, litmus7]
 
             For more information, try '--help'.
             --- exit 2
@@ -644,6 +644,7 @@ fn help() {
               history      Which memory models does a recorded history satisfy?
               certify      Check the witness of an answer by the definitions alone
               compare      Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`
+              show         Step through a run, in a terminal
               print        Print a program in the canonical form of its language
               convert      Convert a log of an execution, or histories, from one format to another
               gen          Write inputs to try and to measure with
@@ -655,6 +656,7 @@ fn help() {
               c++          Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or
                            clang++
               selfcheck    Hold the engines against each other and against the definitions, on random inputs
+              serve        Ask questions about programs in a browser: a page on this machine, with an editor
               bench        Measure how long the searches take
               completions  Print what completes command lines in a shell
               help         Print this message or the help of the given subcommand(s)
@@ -679,6 +681,7 @@ fn help() {
               weakspot litmus corpus/litmus/SB.litmus
               weakspot litmus --model tso --show corpus/litmus/SB.litmus
               weakspot litmus --format json --states my-tests/ > answers.jsonl
+              weakspot litmus --run --runs 1000000 corpus/litmus/SB.litmus
 
             Which final states do SC, TSO and PSO allow?
 
@@ -686,7 +689,7 @@ fn help() {
 
             Arguments:
               <FILE>...
-                      Litmus tests, programs with a condition on final states, or folders of litmus tests
+                      Litmus tests, programs with a condition on final states, or folders of them
 
             Options:
                   --states
@@ -697,6 +700,12 @@ fn help() {
                       the condition (the first state if it takes all of them), or the one given, as in
                       --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
                       named. If no run ends so, the cycle is shown that forbids it.
+
+                  --run
+                      Run the tests on this CPU, too, and count the final states
+
+                  --runs <N>
+                      How often each test is run [default: 1000000]
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
@@ -726,14 +735,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:   For people
-                      - json:   JSON Lines, one object per file and model
-                      - svg:    A picture of the run or cycle that decides the answer
-                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:    The same for LaTeX, with TikZ
-                      - csv:    Commas: the rows of `bench`, the summary of many files
-                      - sarif:  SARIF 2.1: findings for editors and services that show them
-                      - github: Annotations on the lines of a pull request, for GitHub Actions
+                      - text:    For people
+                      - json:    JSON Lines, one object per file and model
+                      - svg:     A picture of the run or cycle that decides the answer
+                      - dot:     The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:     The same for LaTeX, with TikZ
+                      - csv:     Commas: the rows of `bench`, the summary of many files
+                      - sarif:   SARIF 2.1: findings for editors and services that show them
+                      - github:  Annotations on the lines of a pull request, for GitHub Actions
+                      - litmus7: The log of litmus7, for `weakspot compare`, with --run
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network
@@ -760,13 +770,21 @@ fn help() {
 
                       [possible values: auto, always, never]
 
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
+
               -h, --help
                       Print help (see a summary with '-h')
 
             For each test and model: the exact set of final states, in the lines that herd7
             prints. `Ok` says that the test's condition is valid under the model, `No` that
-            it is not. Positive and negative count final states. A folder stands for every
-            .litmus file in it; `-` is standard input.
+            it is not. Positive and negative count final states. A folder stands for the
+            tests and programs in it, but for C; `-` is standard input.
+
+            With --run the test is run on this CPU, which has to be an x86, and how often
+            each final state was seen stands beside the models that have it. A state that
+            TSO does not have is a violation (exit code 1). That takes gcc, or a compiler
+            that WEAKSPOT_CC names.
             --- exit 0
         "#]],
     );
@@ -785,7 +803,7 @@ fn help() {
             Arguments:
               <FILE>...
                       Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
-                      folders of them, but for C
+                      folders of them
 
             Options:
                   --algorithm <ALGORITHM>
@@ -862,6 +880,9 @@ fn help() {
                       Colours; NO_COLOR is heeded, too [default: auto]
 
                       [possible values: auto, always, never]
+
+                  --ascii
+                      Draw with ASCII only, as where the locale is not UTF-8
 
               -h, --help
                       Print help (see a summary with '-h')

@@ -75,6 +75,10 @@ pub enum Limit {
     Executions(u64),
     /// Only executions with so many preemptions were looked at.
     Preemptions(u32),
+    /// Executions were given up after this many steps.
+    Steps(u64),
+    /// Executions were given up because a thread computed for long without a step.
+    Silent,
     /// Executions did not come out the same again, because the program depends on something outside.
     Unrepeatable,
     /// Threads in loops were taken to wait for others, without certainty.

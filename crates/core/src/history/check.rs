@@ -2,7 +2,7 @@
 
 use super::cycle::Cycles;
 use super::models::satisfies;
-use super::replay::replay;
+use super::replay::{replay, replay_each_variable};
 use crate::evidence::rejected::Rejected;
 use crate::{History, HistoryEvidence, HistoryModel, HistoryStep, Verdict, lrat};
 
@@ -22,15 +22,25 @@ pub fn history(
         (Verdict::Holds, HistoryEvidence::Linear { store_order, steps }) => {
             let commits = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
             let machine = match model {
-                HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso => model,
+                HistoryModel::Coherence if !commits => {
+                    return replay_each_variable(ops, store_order, steps);
+                }
+                HistoryModel::Coherence => HistoryModel::PsoOwn,
+                HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => {
+                    model
+                }
                 HistoryModel::Wccm if commits => HistoryModel::Tso,
                 _ => HistoryModel::Sc,
             };
             replay(ops, machine, store_order, steps)
         }
         (Verdict::Holds, HistoryEvidence::ByDefinition) => match model {
-            HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso => Err(Rejected::WrongKind),
-            _ => Ok(()),
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Wccm => Ok(()),
+            _ => Err(Rejected::WrongKind),
         },
         (Verdict::Violated, HistoryEvidence::Cycle(cycle)) => {
             Cycles::new(ops, model, &[])?.check(cycle, &mut Vec::new())

@@ -1,6 +1,6 @@
 //! Checks cycles of orders against the definitions of the models.
 //!
-//! SC, TSO and PSO ask for a store order that makes no cycle with the rest. Whatever is derived
+//! SC, TSO, PSO and coherence ask for a store order that makes no cycle with the rest. Whatever is derived
 //! here holds for every such store order: were the derived order the other way round, it would
 //! close a cycle with the path that it was derived from. So a cycle shows that there is none.
 //!
@@ -68,7 +68,7 @@ impl<'a> Cycles<'a> {
             let mut count = 0;
             barriers.extend((0..ops.len() as u32).map(|op| {
                 let before = count;
-                count += u32::from(is_barrier(ops, op));
+                count += u32::from(is_barrier(ops, model, op));
                 before
             }));
         }
@@ -120,7 +120,12 @@ impl<'a> Cycles<'a> {
         if edges.is_empty() {
             return Err("a path without edges");
         }
-        if within == Within::Local && !is_relaxed(self.model) {
+        let has_relation = match (within, self.model) {
+            (Within::Local, HistoryModel::Coherence) => true,
+            (Within::Local, model) => is_relaxed(model),
+            (Within::Global, model) => model != HistoryModel::Coherence,
+        };
+        if !has_relation {
             return Err("the model has only one relation");
         }
         if edges.windows(2).any(|pair| pair[0].to != pair[1].from) {
@@ -183,7 +188,11 @@ impl<'a> Cycles<'a> {
                 let may_change = match (ops.kind(a), ops.kind(b)) {
                     (OpKind::Write, OpKind::Read) => true,
                     (OpKind::Write, OpKind::Write) => {
-                        self.model == HistoryModel::Pso && ops.var(a) != ops.var(b)
+                        matches!(self.model, HistoryModel::Pso | HistoryModel::PsoOwn)
+                            && ops.var(a) != ops.var(b)
+                    }
+                    (OpKind::Write, OpKind::Update) => {
+                        self.model == HistoryModel::PsoOwn && ops.var(a) != ops.var(b)
                     }
                     _ => false,
                 };
@@ -327,14 +336,28 @@ fn uses<'d>(
     })
 }
 
-fn is_barrier(ops: &History, op: u32) -> bool {
-    matches!(ops.kind(op), OpKind::Fence | OpKind::Update)
+fn is_barrier(ops: &History, model: HistoryModel, op: u32) -> bool {
+    match ops.kind(op) {
+        OpKind::Fence => true,
+        OpKind::Update => model != HistoryModel::PsoOwn,
+        OpKind::Read | OpKind::Write => false,
+    }
 }
 
 fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(model, HistoryModel::Wccm | HistoryModel::Pso | HistoryModel::Tso)
+    matches!(
+        model,
+        HistoryModel::Wccm | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Tso
+    )
 }
 
 fn is_causal(model: HistoryModel) -> bool {
-    !matches!(model, HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc)
+    matches!(
+        model,
+        HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Wccm
+    )
 }

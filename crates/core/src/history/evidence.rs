@@ -7,7 +7,10 @@ use crate::evidence::lrat::LratStep;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryEvidence {
     /// The history satisfies the model: a run of the machine that does what was recorded. A run
-    /// under SC also shows that the causal models hold, one under TSO that wCCM does.
+    /// under SC also shows that the causal models hold, one under TSO that wCCM does, and any of
+    /// them that the history is coherent. Of a history that is only coherent the operations on each
+    /// variable are in an order that memory could have done them in, and those on different
+    /// variables may be in any order; fences may be left out.
     Linear {
         /// Per variable its writes in the order in which they reach memory.
         store_order: Vec<Vec<u32>>,
@@ -113,7 +116,8 @@ pub enum Within {
     /// buffers may change: writes before later reads and, under PSO, before later writes to other
     /// variables, unless a fence or an update is in between. Under all other models everything.
     Global,
-    /// The order of the operations on one variable, with all of program order on it.
+    /// The order of the operations on one variable, with all of program order on it: the only
+    /// relation that coherence has.
     Local,
 }
 

@@ -1,5 +1,5 @@
 //! Which histories the machines with store buffers can produce: SC has no buffer, TSO one queue
-//! per thread, PSO one per thread and variable. All states are searched, each once.
+//! per thread, PSO one per thread and variable. PSO-own differs in what updates wait for. All states are searched, each once.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ pub fn machine_run(
 ) -> Option<Option<Vec<HistoryStep>>> {
     let buffered = match model {
         HistoryModel::Sc => false,
-        HistoryModel::Tso | HistoryModel::Pso => true,
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => true,
         _ => return None,
     };
     if ops.len() > 128 {
@@ -61,7 +61,7 @@ pub fn machine_run(
             let mut steps = Vec::new();
             if next < range.end {
                 is_final = false;
-                let issued = issue(ops, &state, thread, waiting().collect(), buffered);
+                let issued = issue(ops, &state, thread, waiting().collect(), model);
                 steps.extend(issued.map(|to| (HistoryStep::Issue(next), to)));
             }
             for w in waiting() {
@@ -104,11 +104,13 @@ fn issue(
     state: &State,
     thread: usize,
     waiting: Vec<u32>,
-    buffered: bool,
+    model: HistoryModel,
 ) -> Option<State> {
     let op = state.next[thread];
     let kind = ops.kind(op);
-    if matches!(kind, OpKind::Fence | OpKind::Update) && !waiting.is_empty() {
+    let own = model == HistoryModel::PsoOwn && kind == OpKind::Update;
+    let waits = waiting.iter().any(|&w| !own || ops.var(w) == ops.var(op));
+    if matches!(kind, OpKind::Fence | OpKind::Update) && waits {
         return None;
     }
     if ops.reads(op) {
@@ -122,7 +124,7 @@ fn issue(
     state.next[thread] += 1;
     Some(match kind {
         OpKind::Update => with_commit(ops, state, op),
-        OpKind::Write if !buffered => with_commit(ops, state, op),
+        OpKind::Write if model == HistoryModel::Sc => with_commit(ops, state, op),
         _ => state,
     })
 }

@@ -1,4 +1,4 @@
-//! Recorded histories: what the eight models mean, by definition and on machines, and why a
+//! Recorded histories: what the models mean, by definition and on machines, and why a
 //! verdict on a history is to be believed.
 
 pub(crate) mod recorded;

@@ -7,19 +7,22 @@
 //! - wCCM also asks for program order and reads-from to have no cycle, and the second condition of
 //!   TSO has all of reads-from: otherwise a thread may read its own later write.
 //!
+//! Coherence, which is not theirs, is the second condition of TSO alone.
+//!
 //! Every variable has an initial write that comes before all operations. A fence orders everything
 //! before it with everything after it wherever program order is relaxed; the causal models keep
 //! all of program order, so that fences change nothing there. An update is one operation that
 //! reads and writes; it is after the write it reads, and whatever overwrites that write is after
-//! the update, which leaves no place between the two. It waits for the thread's buffered writes.
+//! the update, which leaves no place between the two. It waits for the thread's buffered writes;
+//! under PSO-own only for those to its own variable.
 //!
-//! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for SC, TSO and PSO.
+//! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for the others.
 
 use crate::execution::relation::Relation;
 use crate::{History, HistoryModel, OpKind};
 
-/// Whether the history satisfies the model, by its definition. Of SC, TSO and PSO all store orders
-/// are tried.
+/// Whether the history satisfies the model, by its definition. Of SC, TSO, PSO and coherence all
+/// store orders are tried.
 #[must_use]
 pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
     let graph = Graph::new(ops);
@@ -33,7 +36,8 @@ pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
             let rest = graph.po.clone().union(&graph.wr);
             graph.has_store_order(&[rest])
         }
-        HistoryModel::Tso | HistoryModel::Pso => {
+        HistoryModel::Coherence => graph.has_store_order(&[graph.po_loc().union(&graph.wr)]),
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => {
             let global = graph.ppo(model).union(&graph.wre());
             let local = graph.po_loc().union(&graph.wr);
             graph.has_store_order(&[global, local])
@@ -207,12 +211,13 @@ impl Graph<'_> {
     /// What of program order memory sees: everything but what the buffers change.
     fn ppo(&self, model: HistoryModel) -> Relation {
         let is_store = |a| self.is_initial(a) || self.is(a, OpKind::Write);
-        let waits = |a| self.is(a, OpKind::Fence) || self.is(a, OpKind::Update);
+        let own = model == HistoryModel::PsoOwn;
+        let waits = |a| self.is(a, OpKind::Fence) || !own && self.is(a, OpKind::Update);
         self.po.filter(|a, b| {
             let may_change = is_store(a)
                 && (self.is(b, OpKind::Read)
-                    || model == HistoryModel::Pso
-                        && self.is(b, OpKind::Write)
+                    || (model == HistoryModel::Pso || own)
+                        && (self.is(b, OpKind::Write) || own && self.is(b, OpKind::Update))
                         && self.var(a) != self.var(b));
             !may_change
                 || (0..self.ops.len())

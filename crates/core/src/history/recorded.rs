@@ -230,7 +230,7 @@ impl History {
     }
 }
 
-/// The models that a history may satisfy, from causal to sequential consistency.
+/// The models that a history may satisfy, from causal to sequential consistency, and coherence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistoryModel {
     /// Causal consistency.
@@ -243,26 +243,38 @@ pub enum HistoryModel {
     Ccm,
     /// Weak convergent causal memory.
     Wccm,
+    /// Cache coherence: sequential consistency of each variable by itself.
+    Coherence,
     /// Partial store order.
     Pso,
     /// Total store order.
     Tso,
     /// Sequential consistency.
     Sc,
+    /// Partial store order where an atomic update waits for earlier writes to its own variable
+    /// only.
+    PsoOwn,
 }
 
 impl HistoryModel {
-    /// All of them.
-    pub const ALL: [HistoryModel; 8] = [
+    /// Those that are asked about unless somebody says otherwise: all but PSO-own.
+    pub const ALL: [HistoryModel; 9] = [
         HistoryModel::Cc,
         HistoryModel::Ccv,
         HistoryModel::Cm,
         HistoryModel::Ccm,
         HistoryModel::Wccm,
+        HistoryModel::Coherence,
         HistoryModel::Pso,
         HistoryModel::Tso,
         HistoryModel::Sc,
     ];
+
+    /// The model with this [`key`](HistoryModel::key).
+    #[must_use]
+    pub fn from_key(key: &str) -> Option<HistoryModel> {
+        HistoryModel::ALL.into_iter().chain([HistoryModel::PsoOwn]).find(|m| m.key() == key)
+    }
 
     /// The model as it is written in options and JSON.
     #[must_use]
@@ -273,9 +285,11 @@ impl HistoryModel {
             HistoryModel::Cm => "cm",
             HistoryModel::Ccm => "ccm",
             HistoryModel::Wccm => "wccm",
+            HistoryModel::Coherence => "coherence",
             HistoryModel::Pso => "pso",
             HistoryModel::Tso => "tso",
             HistoryModel::Sc => "sc",
+            HistoryModel::PsoOwn => "pso-own",
         }
     }
 }

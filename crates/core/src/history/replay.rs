@@ -1,5 +1,6 @@
 //! Replays a run that claims to do what was recorded: on memory for SC, with one queue of writes
-//! per thread for TSO, with one per thread and variable for PSO. Linear in time and memory.
+//! per thread for TSO, with one per thread and variable for PSO; for coherence on the memory of one
+//! variable at a time. Linear in time and memory.
 
 use crate::evidence::rejected::Rejected;
 use crate::{History, HistoryModel, HistoryStep, INITIAL, OpKind};
@@ -29,7 +30,7 @@ pub(super) fn replay(
     };
     for (at, &step) in steps.iter().enumerate() {
         let taken = match step {
-            HistoryStep::Issue(op) => run.issue(op, buffered.then_some(older.as_slice())),
+            HistoryStep::Issue(op) => run.issue(op, model, buffered.then_some(older.as_slice())),
             HistoryStep::Commit(op) if buffered => run.commit(op, model, &older),
             HistoryStep::Commit(_) => Err("SC has no buffers"),
         };
@@ -38,6 +39,55 @@ pub(super) fn replay(
     let all_done = (0..ops.threads()).all(|t| run.next[t] == ops.of_thread(t).end)
         && run.pending.iter().all(|&n| n == 0)
         && run.done.iter().zip(store_order).all(|(&n, order)| n == order.len());
+    all_done.then_some(()).ok_or(Rejected::NotFinal)
+}
+
+/// Checks that the steps are, for each variable by itself, a run of all operations on it in memory
+/// without buffers, in which writes have this order. Fences may be left out.
+pub(super) fn replay_each_variable(
+    ops: &History,
+    store_order: &[Vec<u32>],
+    steps: &[HistoryStep],
+) -> Result<(), Rejected> {
+    if store_order.len() != ops.vars() {
+        return Err(Rejected::NotFinal);
+    }
+    let before = own_accesses_before(ops);
+    let mut is_done = vec![false; ops.len()];
+    let mut memory = vec![INITIAL; ops.vars()];
+    let mut written = vec![0; ops.vars()];
+    let mut take = |step: HistoryStep| {
+        let HistoryStep::Issue(op) = step else { return Err("memory has no buffers") };
+        if op as usize >= ops.len() {
+            return Err("there is no such operation");
+        }
+        if ops.kind(op) == OpKind::Fence {
+            return Ok(());
+        }
+        let (own, var) = (before[op as usize], ops.var(op) as usize);
+        if std::mem::replace(&mut is_done[op as usize], true) {
+            return Err("the operation was done before");
+        }
+        if own != INITIAL && !is_done[own as usize] {
+            return Err("the thread's next operation on the variable is another one");
+        }
+        if ops.reads(op) && memory[var] != ops.from(op).unwrap_or(INITIAL) {
+            return Err("the read sees another write");
+        }
+        if ops.writes(op) {
+            if store_order[var].get(written[var]) != Some(&op) {
+                return Err("the store order has another write here");
+            }
+            written[var] += 1;
+            memory[var] = op;
+        }
+        Ok(())
+    };
+    for (at, &step) in steps.iter().enumerate() {
+        take(step).map_err(|why| Rejected::HistoryStep(at, why))?;
+    }
+    let all_done = (0..ops.len()).all(|op| is_done[op] || ops.kind(op as u32) == OpKind::Fence)
+        && written.iter().zip(store_order).all(|(&n, order)| n == order.len());
     all_done.then_some(()).ok_or(Rejected::NotFinal)
 }
 
@@ -59,7 +109,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// `older` is given when there are buffers.
-    fn issue(&mut self, op: u32, older: Option<&[u32]>) -> Result<(), &'static str> {
+    fn issue(
+        &mut self,
+        op: u32,
+        model: HistoryModel,
+        older: Option<&[u32]>,
+    ) -> Result<(), &'static str> {
         if op as usize >= self.ops.len() {
             return Err("there is no such operation");
         }
@@ -69,7 +124,15 @@ impl Run<'_> {
         }
         self.next[thread] += 1;
         let kind = self.ops.kind(op);
-        if matches!(kind, OpKind::Fence | OpKind::Update) && self.pending[thread] > 0 {
+        let waits = match kind {
+            OpKind::Update if model == HistoryModel::PsoOwn => {
+                let own = older.map_or(INITIAL, |older| older[op as usize]);
+                own != INITIAL && !self.committed[own as usize]
+            }
+            OpKind::Update | OpKind::Fence => self.pending[thread] > 0,
+            OpKind::Read | OpKind::Write => false,
+        };
+        if waits {
             return Err("the thread's writes are not all in memory");
         }
         if self.ops.reads(op) {
@@ -136,6 +199,15 @@ impl Run<'_> {
 
 /// Per operation the last write of its thread to its variable before it.
 fn own_writes_before(ops: &History) -> Vec<u32> {
+    own_before(ops, |op| ops.writes(op))
+}
+
+/// Per operation the last access of its thread to its variable before it.
+fn own_accesses_before(ops: &History) -> Vec<u32> {
+    own_before(ops, |_| true)
+}
+
+fn own_before(ops: &History, counts: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut last = vec![INITIAL; ops.vars()];
     let mut before = vec![INITIAL; ops.len()];
     for thread in 0..ops.threads() {
@@ -146,7 +218,7 @@ fn own_writes_before(ops: &History) -> Vec<u32> {
             if *last != INITIAL && *last >= start {
                 before[op as usize] = *last;
             }
-            if ops.writes(op) {
+            if counts(op) {
                 *last = op;
             }
         }

@@ -1,4 +1,4 @@
-//! What the eight models mean: axioms against machines on random histories, the known small
+//! What the models mean: axioms against machines on random histories, the known small
 //! histories, and which model implies which.
 
 use std::collections::HashMap;
@@ -63,37 +63,40 @@ fn check(text: &str, expect: &str) {
     assert_eq!(holds.join(" "), expect, "{text}");
 }
 
-const ALL: &str = "cc ccv cm ccm wccm pso tso sc";
+const ALL: &str = "cc ccv cm ccm wccm coherence pso tso sc";
 
 #[test]
 fn histories_of_the_paper() {
     check("w x1, r x2 | w x2, r x1", "cc cm");
-    check("w z1, w x1, w y1 | w x2, r z0, r y1, r x2", "cc ccv wccm pso tso");
-    check("w x1, w x2, r y1 | w y1, w y2, r x1", "cc ccv cm wccm pso tso");
-    check("w x1, r y0, w y1, r x1 | w x2, r y0, w y2, r x2", "cc ccv cm ccm wccm pso tso");
+    check("w z1, w x1, w y1 | w x2, r z0, r y1, r x2", "cc ccv wccm coherence pso tso");
+    check("w x1, w x2, r y1 | w y1, w y2, r x1", "cc ccv cm wccm coherence pso tso");
+    check(
+        "w x1, r y0, w y1, r x1 | w x2, r y0, w y2, r x2",
+        "cc ccv cm ccm wccm coherence pso tso",
+    );
     // Its Fig. 3, and a history that shows what it is meant to show.
-    check("w x1 | w y1 | r x1, r y0 | r y1, r x0", "cc ccv cm");
+    check("w x1 | w y1 | r x1, r y0 | r y1, r x0", "cc ccv cm coherence");
     check(
         "w x1 | w x2 | w y3 | r x2, r y0 | r y3, r x1 | r x1, r y0 | r y3, r x2",
-        "cc ccv cm ccm wccm",
+        "cc ccv cm ccm wccm coherence",
     );
 }
 
 #[test]
 fn litmus_histories() {
     // Store buffering, without and with fences and updates.
-    check("w x1, r y0 | w y1, r x0", "cc ccv cm wccm pso tso");
-    check("w x1, f, r y0 | w y1, r x0", "cc ccv cm wccm pso tso");
-    check("w x1, f, r y0 | w y1, f, r x0", "cc ccv cm");
-    check("w x1, u z0 z1, r y0 | w y1, u v0 v1, r x0", "cc ccv cm");
-    check("u x0 x1, r y0 | u y0 y1, r x0", "cc ccv cm");
+    check("w x1, r y0 | w y1, r x0", "cc ccv cm wccm coherence pso tso");
+    check("w x1, f, r y0 | w y1, r x0", "cc ccv cm wccm coherence pso tso");
+    check("w x1, f, r y0 | w y1, f, r x0", "cc ccv cm coherence");
+    check("w x1, u z0 z1, r y0 | w y1, u v0 v1, r x0", "cc ccv cm coherence");
+    check("u x0 x1, r y0 | u y0 y1, r x0", "cc ccv cm coherence");
     // Message passing.
-    check("w x1, w y1 | r y1, r x0", "pso");
-    check("w x1, f, w y1 | r y1, r x0", "");
-    check("w x1, u y0 y1 | r y1, r x0", "");
+    check("w x1, w y1 | r y1, r x0", "coherence pso");
+    check("w x1, f, w y1 | r y1, r x0", "coherence");
+    check("w x1, u y0 y1 | r y1, r x0", "coherence");
     check("w x1, w y1 | r y1, r x1", ALL);
     // Load buffering; a thread reads its own later write.
-    check("r x1, w y1 | r y1, w x1", "");
+    check("r x1, w y1 | r y1, w x1", "coherence");
     check("r x1, w x1", "");
     // Coherence: reads and writes of one variable.
     check("w x1 | w x2 | r x1, r x2 | r x2, r x1", "cc cm");
@@ -103,9 +106,9 @@ fn litmus_histories() {
     check("w x1, r x2 | w x2", ALL);
     check("w x1, w x2, r x1", "");
     // IRIW, 2+2W, write-to-read causality.
-    check("w x1 | w y1 | r x1, f, r y0 | r y1, f, r x0", "cc ccv cm");
-    check("w x1, w y2, r y1 | w y1, w x2, r x1", "cc cm pso");
-    check("w x1 | r x1, w y1 | r y1, r x0", "");
+    check("w x1 | w y1 | r x1, f, r y0 | r y1, f, r x0", "cc ccv cm coherence");
+    check("w x1, w y2, r y1 | w y1, w x2, r x1", "cc cm coherence pso");
+    check("w x1 | r x1, w y1 | r y1, r x0", "coherence");
     // Two updates of one write; one after the other; a write in between.
     check("u x0 x1 | u x0 x2", "cc ccv cm");
     check("u x0 x1 | u x1 x2", ALL);
@@ -122,7 +125,7 @@ fn axioms_and_machines_agree() {
     let writers = OpsSize { threads: 3, vars: 2, ops: 11, fences: 0, updates: 3 };
     for (seed, size) in [(1, small), (1_000_000, writers)] {
         check_ops(seed, 20_000, size, &|ops| {
-            [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso]
+            [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso, HistoryModel::PsoOwn]
                 .into_iter()
                 .any(|model| machine_allows(ops, model, usize::MAX) != Some(satisfies(ops, model)))
         });
@@ -132,7 +135,7 @@ fn axioms_and_machines_agree() {
 /// Which models a model implies; for every other pair a history shows that it does not.
 #[test]
 fn lattice() {
-    let mut separated = [[false; 8]; 8];
+    let mut separated = [[false; HistoryModel::ALL.len()]; HistoryModel::ALL.len()];
     let mut look_at = |ops: &History| {
         let holds = HistoryModel::ALL.map(|model| satisfies(ops, model));
         for (i, separated) in separated.iter_mut().enumerate() {
@@ -148,6 +151,7 @@ fn lattice() {
         "w x1, r y0, w y1, r x1 | w x2, r y0, w y2, r x2",
         "w x1 | w x2 | w y3 | r x2, r y0 | r y3, r x1 | r x1, r y0 | r y3, r x2",
         "w x1, w y1 | r y1, r x0",
+        "w x1, r x4 | u x0 x2, u x2 x3 | u x3 x4",
     ] {
         look_at(&history(text));
     }
@@ -156,11 +160,11 @@ fn lattice() {
         look_at(&small_ops(&mut Rng::new(seed), size));
     }
     let implied = |i: usize| -> String {
-        let of = (0..8).filter(|&j| i != j && !separated[i][j]);
+        let of = (0..HistoryModel::ALL.len()).filter(|&j| i != j && !separated[i][j]);
         of.map(|j| HistoryModel::ALL[j].key()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(
-        [0, 1, 2, 3, 4, 5, 6, 7].map(implied),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8].map(implied),
         [
             "",
             "cc",
@@ -168,10 +172,56 @@ fn lattice() {
             "cc ccv cm wccm",
             "cc ccv",
             "",
-            "cc ccv wccm pso",
-            "cc ccv cm ccm wccm pso tso",
+            "coherence",
+            "cc ccv wccm coherence pso",
+            "cc ccv cm ccm wccm coherence pso tso",
         ]
     );
+}
+
+/// Without updates causal convergence implies coherence, with updates not even CCM does; causal
+/// memory never does, and coherence implies nothing else.
+#[test]
+fn coherence_without_updates() {
+    let mut convergent = 0;
+    for seed in 0..20_000 {
+        let size = OpsSize { threads: 4, vars: 2, ops: 9, fences: 8, updates: 0 };
+        let ops = small_ops(&mut Rng::new(seed), size);
+        if satisfies(&ops, HistoryModel::Ccv) {
+            convergent += 1;
+            assert!(satisfies(&ops, HistoryModel::Coherence), "seed {seed}");
+        }
+    }
+    assert!(convergent > 1_000, "{convergent}");
+    check("w x1, r x2 | w x2, r x1", "cc cm");
+    check("u x0 x1 | u x0 x2", "cc ccv cm");
+    check("w x1, r x3 | u x0 x2, u x2 x3", "cc ccv cm wccm");
+    check("w x1, r x4 | u x0 x2, u x2 x3 | u x3 x4", "cc ccv cm ccm wccm");
+    check("r x1, w y1 | r y1, w x1", "coherence");
+}
+
+/// PSO-own lies between PSO and coherence.
+#[test]
+fn updates_that_wait_for_their_own_variable() {
+    let own = |text: &str| satisfies(&history(text), HistoryModel::PsoOwn);
+    assert!(own("w x1, u y0 y1 | r y1, r x0"));
+    assert!(own("w x1, u z0 z1, r y0 | w y1, u v0 v1, r x0"));
+    assert!(!own("w x1, f, u y0 y1 | r y1, r x0"));
+    assert!(!own("w x1, u x1 x2, w y1 | r y1, r x0"));
+    assert!(!own("w x1, u x1 x2, u y0 y1 | r y1, r x0"));
+    assert!(!own("u x0 x1 | u x0 x2"));
+    let size = OpsSize { threads: 4, vars: 3, ops: 9, fences: 8, updates: 2 };
+    let mut apart = [0, 0];
+    for seed in 0..20_000 {
+        let ops = small_ops(&mut Rng::new(seed), size);
+        let [pso, own, coherent] =
+            [HistoryModel::Pso, HistoryModel::PsoOwn, HistoryModel::Coherence]
+                .map(|model| satisfies(&ops, model));
+        assert!((!pso || own) && (!own || coherent), "seed {seed}");
+        apart[0] += usize::from(own && !pso);
+        apart[1] += usize::from(coherent && !own);
+    }
+    assert!(apart.iter().all(|&n| n > 2), "{apart:?}");
 }
 
 #[test]

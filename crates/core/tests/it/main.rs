@@ -2,7 +2,7 @@
 //! - `delayed`: the checker of what monitors report: runs with delayed stores;
 //! - `history_evidence`: the checker of evidence for histories accepts what is right, and nothing
 //!   that is wrong;
-//! - `history_models`: what the eight models mean: axioms against machines on random histories, the
+//! - `history_models`: what the models mean: axioms against machines on random histories, the
 //!   known small histories, and which model implies which;
 //! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
 //!   and on single runs;

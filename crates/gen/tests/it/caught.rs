@@ -11,9 +11,19 @@ const PROTOCOLS: [Source; 4] =
     [Source::Mi, Source::Mesi, Source::MoesiHammer, Source::MoesiDirectory];
 
 /// What holds of the right one holds of the left one.
-const WEAKER: [(HistoryModel, HistoryModel); 8] = {
-    use HistoryModel::{Cc, Ccm, Ccv, Cm, Pso, Sc, Tso, Wccm};
-    [(Cc, Ccv), (Cc, Cm), (Ccv, Ccm), (Cm, Ccm), (Ccm, Sc), (Pso, Tso), (Wccm, Tso), (Tso, Sc)]
+const WEAKER: [(HistoryModel, HistoryModel); 9] = {
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Pso, Sc, Tso, Wccm};
+    [
+        (Cc, Ccv),
+        (Cc, Cm),
+        (Ccv, Ccm),
+        (Cm, Ccm),
+        (Ccm, Sc),
+        (Coherence, Pso),
+        (Pso, Tso),
+        (Wccm, Tso),
+        (Tso, Sc),
+    ]
 };
 
 /// The short clients, in which a bug that strikes often shows often enough, and not always.
@@ -107,9 +117,11 @@ fn name(model: HistoryModel) -> &'static str {
         HistoryModel::Cm => "CM",
         HistoryModel::Ccm => "CCM",
         HistoryModel::Wccm => "wCCM",
+        HistoryModel::Coherence => "coherence",
         HistoryModel::Pso => "PSO",
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
+        HistoryModel::PsoOwn => "PSO-own",
     }
 }
 

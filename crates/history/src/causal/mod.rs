@@ -28,7 +28,7 @@ use crate::graph::explain::{Explain, Ppo, Stage};
 use crate::graph::extra::Extra;
 use crate::graph::walk::{Link, LinkKind, Walk};
 
-/// Whether the history satisfies a causal model; `None` for SC, TSO and PSO, which are none.
+/// Whether the history satisfies a causal model; `None` for the others.
 pub(crate) fn causal(ops: &History, model: HistoryModel, meter: &mut Meter<'_>) -> Option<Answer> {
     let found = match model {
         HistoryModel::Cc => convergent(ops, false, meter),
@@ -36,7 +36,11 @@ pub(crate) fn causal(ops: &History, model: HistoryModel, meter: &mut Meter<'_>) 
         HistoryModel::Cm => memory(ops, meter),
         HistoryModel::Ccm => convergent_memory(ops, meter),
         HistoryModel::Wccm => weak(ops, meter),
-        HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => return None,
+        HistoryModel::Coherence
+        | HistoryModel::PsoOwn
+        | HistoryModel::Pso
+        | HistoryModel::Tso
+        | HistoryModel::Sc => return None,
     };
     let (verdict, evidence) = match found {
         Ok(Some(violation)) => (Verdict::Violated, Some(violation)),

@@ -1,7 +1,8 @@
 //! The operations of a history as chains: sequences whose order no witness can change. Under SC
 //! each thread is one. Under TSO a thread has a main chain, its reads, updates and fences, and one
 //! of its plain writes, in the order in which they reach memory; under PSO one of these per
-//! variable. A write waits for the main chain before it, an update or fence for the writes before.
+//! variable. A write waits for the main chain before it, an update or fence for the writes before,
+//! under PSO-own an update only for those to its variable.
 //!
 //! This is the part of program order that counts in memory ([`Within::Global`]). What is left of
 //! it, on one variable, `coherence` turns into derived edges, so that engines need no second
@@ -31,6 +32,9 @@ pub(crate) struct Chains<'a> {
     writes: Vec<u32>,
     /// With relaxed program order, per operation the one of the main chain before it.
     main_before: Vec<u32>,
+    /// Where updates wait for some writes only, per update the chain of the writes of its thread
+    /// to its variable; [`END`] for others, and if there is none before it.
+    waited: Vec<u32>,
 }
 
 /// No operation: what follows the last one of a chain. It is above all operations.
@@ -44,8 +48,8 @@ impl<'a> Chains<'a> {
             let range = ops.of_thread(t);
             thread[range.start as usize..range.end as usize].fill(t as u32);
         }
-        let (chain, writes) = match ppo {
-            Ppo::Full => (Vec::new(), vec![k as u32; k + 1]),
+        let (chain, writes, waited) = match ppo {
+            Ppo::Full => (Vec::new(), vec![k as u32; k + 1], Vec::new()),
             _ => chains_of_writes(ops, ppo),
         };
         let count = writes.last().copied().unwrap_or(0) as usize;
@@ -58,6 +62,7 @@ impl<'a> Chains<'a> {
             first: vec![END; count],
             writes,
             main_before: Vec::new(),
+            waited,
         };
         if !ppo.is_relaxed() {
             for (thread, first) in chains.first.iter_mut().enumerate() {
@@ -140,8 +145,19 @@ impl<'a> Chains<'a> {
             // Not for the next one of the main chain: there may be many before it is its turn.
             OpKind::Write => self.main_before(op).filter(|&main| heads[thread] <= main),
             OpKind::Update | OpKind::Fence => {
-                heads[self.all_of_writes(thread)].iter().copied().find(|&head| head < op)
+                heads[self.waited(op)].iter().copied().find(|&head| head < op)
             }
+        }
+    }
+
+    /// The chains of writes for which an update or a fence waits, as far as they are before it.
+    pub(crate) fn waited(&self, op: u32) -> std::ops::Range<usize> {
+        if self.ppo.is_barrier(self.ops.kind(op)) {
+            return self.all_of_writes(self.thread(op));
+        }
+        match self.waited.get(op as usize) {
+            Some(&chain) if chain != END => chain as usize..chain as usize + 1,
+            _ => 0..0,
         }
     }
 
@@ -156,14 +172,16 @@ impl<'a> Chains<'a> {
             + self.chain.capacity()
             + self.next.capacity()
             + self.first.capacity()
+            + self.waited.capacity()
             + self.main_before.capacity()) as u64
     }
 }
 
-/// Per operation its chain if program order is relaxed, and where the chains of writes of each
-/// thread begin. Under PSO a thread has as many as it writes variables, in the order in which it
+/// Per operation its chain if program order is relaxed, where the chains of writes of each thread
+/// begin, and under PSO-own which of them an update waits for. Under PSO a thread has as many as it writes variables, in the order in which it
 /// first does.
-fn chains_of_writes(ops: &History, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
+fn chains_of_writes(ops: &History, ppo: Ppo) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let mut waited = vec![END; if ppo == Ppo::PsoOwn { ops.len() } else { 0 }];
     let mut chain = Vec::with_capacity(ops.len());
     let mut starts = vec![ops.threads() as u32];
     let mut count = ops.threads() as u32;
@@ -174,7 +192,7 @@ fn chains_of_writes(ops: &History, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
         count += u32::from(ppo == Ppo::Tso);
         for op in ops.of_thread(thread) {
             chain.push(match (ops.kind(op), ppo) {
-                (OpKind::Write, Ppo::Pso) => {
+                (OpKind::Write, Ppo::Pso | Ppo::PsoOwn) => {
                     let known = &mut of_var[ops.var(op) as usize];
                     if *known < start.max(1) {
                         *known = count;
@@ -185,10 +203,14 @@ fn chains_of_writes(ops: &History, ppo: Ppo) -> (Vec<u32>, Vec<u32>) {
                 (OpKind::Write, _) => start,
                 _ => thread as u32,
             });
+            if ppo == Ppo::PsoOwn && ops.kind(op) == OpKind::Update {
+                let known = of_var[ops.var(op) as usize];
+                waited[op as usize] = if known < start.max(1) { END } else { known };
+            }
         }
         starts.push(count);
     }
-    (chain, starts)
+    (chain, starts, waited)
 }
 
 /// What reads say about the earlier writes of their own thread to the same variable, and reads of

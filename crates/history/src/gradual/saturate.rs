@@ -117,7 +117,7 @@ impl Round<'_, '_> {
             OpKind::Read => {}
             OpKind::Write => chains.main_before(op).into_iter().for_each(&mut join),
             OpKind::Update | OpKind::Fence => {
-                chains.all_of_writes(thread).filter_map(last).for_each(&mut join);
+                chains.waited(op).filter_map(last).for_each(&mut join);
             }
         }
         if let Some(w) = chains.reads_from(op) {
@@ -129,7 +129,7 @@ impl Round<'_, '_> {
         self.last[chain] = op;
         self.rows[own + chain] = op + 1;
         if matches!(kind, OpKind::Update | OpKind::Fence) {
-            self.rows[own..own + width][chains.all_of_writes(thread)].fill(op + 1);
+            self.rows[own..own + width][chains.waited(op)].fill(op + 1);
         }
         if kind == OpKind::Fence {
             return;

@@ -45,6 +45,8 @@ pub(crate) enum Ppo {
     Tso,
     /// Writes may overtake writes to other variables, too.
     Pso,
+    /// And updates may.
+    PsoOwn,
 }
 
 impl Ppo {
@@ -52,8 +54,18 @@ impl Ppo {
     pub(crate) fn of(model: HistoryModel) -> Ppo {
         match model {
             HistoryModel::Pso => Ppo::Pso,
+            HistoryModel::PsoOwn => Ppo::PsoOwn,
             HistoryModel::Tso | HistoryModel::Wccm => Ppo::Tso,
             _ => Ppo::Full,
+        }
+    }
+
+    /// Whether an operation waits for all writes of its thread before it.
+    pub(crate) fn is_barrier(self, kind: OpKind) -> bool {
+        match kind {
+            OpKind::Fence => true,
+            OpKind::Update => self != Ppo::PsoOwn,
+            OpKind::Read | OpKind::Write => false,
         }
     }
 
@@ -114,6 +126,7 @@ impl<'a> Explain<'a> {
         let mut derivations = Vec::new();
         for index in needed {
             let stage = self.stage(index);
+            let path = known.get(&index).map_or(&[][..], Vec::as_slice);
             derivations.push(Derivation {
                 rule: match stage {
                     Stage::Ordered => Rule::Ordered,
@@ -123,7 +136,7 @@ impl<'a> Explain<'a> {
                     _ => Rule::Older,
                 },
                 within: self.within_of(index, stage),
-                path: edges(known.get(&index).map_or(&[], Vec::as_slice), &names),
+                path: edges(&self.merged(self.within_of(index, stage), path), &names),
             });
             names.derived.insert(index, derivations.len() as u32 - 1);
         }
@@ -140,7 +153,7 @@ impl<'a> Explain<'a> {
                 names.overtaken.insert((link.from, link.to), derivations.len() as u32 - 1);
             }
         }
-        HistoryCycle { edges: edges(links, &names), derivations, within }
+        HistoryCycle { edges: edges(&self.merged(within, links), &names), derivations, within }
     }
 
     /// A path by program order, reads-from and the derived edges that are `allowed`.
@@ -228,6 +241,26 @@ impl<'a> Explain<'a> {
         short
     }
 
+    /// Takes steps of program order together. Under PSO-own two of them need not be one: a write
+    /// comes before an update of its variable, and that before everything behind it.
+    fn merged(&self, within: Within, links: &[Link]) -> Vec<Link> {
+        let mut merged: Vec<Link> = Vec::new();
+        for &link in links {
+            match merged.last_mut() {
+                Some(last)
+                    if last.kind == LinkKind::Po
+                        && link.kind == LinkKind::Po
+                        && initial_write_var(last.from).is_none()
+                        && (self.ppo != Ppo::PsoOwn || self.is_po(last.from, link.to, within)) =>
+                {
+                    last.to = link.to;
+                }
+                _ => merged.push(link),
+            }
+        }
+        merged
+    }
+
     /// Whether two operations are in program order, as far as the relation has it.
     fn is_po(&self, a: u32, b: u32, within: Within) -> bool {
         let ops = self.ops;
@@ -243,10 +276,11 @@ impl<'a> Explain<'a> {
         let may_change = match (self.ppo, first, second) {
             (Ppo::Full, _, _) => false,
             (_, OpKind::Write, OpKind::Read) => true,
-            (Ppo::Pso, OpKind::Write, OpKind::Write) => ops.var(a) != ops.var(b),
+            (Ppo::Pso | Ppo::PsoOwn, OpKind::Write, OpKind::Write)
+            | (Ppo::PsoOwn, OpKind::Write, OpKind::Update) => ops.var(a) != ops.var(b),
             _ => false,
         };
-        let is_barrier = |op: u32| matches!(ops.kind(op), OpKind::Fence | OpKind::Update);
+        let is_barrier = |op: u32| self.ppo.is_barrier(ops.kind(op));
         !may_change || (a + 1..b).any(is_barrier)
     }
 
@@ -267,14 +301,15 @@ impl<'a> Explain<'a> {
                     before.find(|&o| kind(o) != OpKind::Read).into_iter().for_each(found);
                 }
             }
-            (Within::Global, Ppo::Pso) => {
+            (Within::Global, Ppo::Pso | Ppo::PsoOwn) => {
                 before.clone().find(is_main).into_iter().for_each(&mut found);
-                let is_barrier = |o: u32| !matches!(kind(o), OpKind::Read | OpKind::Write);
-                let mut writes = before.take_while(|&o| !is_barrier(o)).filter(|&o| ops.writes(o));
+                let is_barrier = |&o: &u32| self.ppo.is_barrier(kind(o));
+                let writes = before.take_while(|o| !is_barrier(o));
+                let mut writes = writes.filter(|&o| kind(o) == OpKind::Write);
                 match kind(op) {
                     OpKind::Read => {}
-                    OpKind::Write => writes.find(same).into_iter().for_each(found),
-                    OpKind::Update | OpKind::Fence => writes.for_each(found),
+                    _ if is_barrier(&op) => writes.for_each(found),
+                    _ => writes.find(same).into_iter().for_each(found),
                 }
             }
         }
@@ -364,17 +399,17 @@ impl<'a> Explain<'a> {
     /// The cycle, or a shorter one through one of its operations that uses no other derived edges
     /// than it does.
     fn shortened(&self, within: Within, links: &[Link]) -> Vec<Link> {
-        let mut best = merged(&self.shortcut(within, links));
+        let mut best = self.merged(within, &self.shortcut(within, links));
         let used: Vec<u32> = derived(links).collect();
         let mut budget = SHORTENING;
-        for link in merged(links) {
+        for link in self.merged(within, links) {
             let allowed = |index| used.contains(&index);
             if initial_write_var(link.from).is_none()
                 && let Some(path) =
                     self.path_within(within, link.from, link.from, allowed, &mut budget)
-                && merged(&path).len() < best.len()
+                && self.merged(within, &path).len() < best.len()
             {
-                best = merged(&path);
+                best = self.merged(within, &path);
             }
         }
         best
@@ -386,24 +421,6 @@ fn derived(links: &[Link]) -> impl Iterator<Item = u32> + '_ {
         LinkKind::Extra(index) => Some(index),
         _ => None,
     })
-}
-
-/// Takes steps of program order together.
-fn merged(links: &[Link]) -> Vec<Link> {
-    let mut merged: Vec<Link> = Vec::new();
-    for &link in links {
-        match merged.last_mut() {
-            Some(last)
-                if last.kind == LinkKind::Po
-                    && link.kind == LinkKind::Po
-                    && initial_write_var(last.from).is_none() =>
-            {
-                last.to = link.to;
-            }
-            _ => merged.push(link),
-        }
-    }
-    merged
 }
 
 /// How evidence names derivations and choices.
@@ -427,5 +444,5 @@ fn edges<F: Fn(Lit) -> i32>(links: &[Link], names: &Names<F>) -> Vec<HistoryEdge
         };
         HistoryEdge { from: link.from, to: link.to, why }
     };
-    merged(links).into_iter().map(edge).collect()
+    links.iter().copied().map(edge).collect()
 }

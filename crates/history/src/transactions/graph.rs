@@ -1,8 +1,12 @@
 //! Which transactions come before which in every commit order: a graph that is only added to, its
 //! sorting, and short cycles.
 
-use weakspot_core::TxnHistory;
+use std::collections::HashMap;
+
 use weakspot_core::transactional::BEGINNING;
+use weakspot_core::{Limit, TxnHistory};
+
+use super::Meter;
 
 /// A transaction comes before another one.
 #[derive(Clone, Copy, Debug)]
@@ -128,20 +132,40 @@ impl<'a> Graph<'a> {
 
     /// The committed transactions in an order that all edges agree with, or edges that make a
     /// short cycle.
-    pub(super) fn sort(&self) -> Result<Vec<u32>, Vec<Edge>> {
+    pub(super) fn sort(&self, meter: &mut Meter<'_>) -> Result<Result<Vec<u32>, Vec<Edge>>, Limit> {
         let out = Outgoing::new(self, |_| true);
+        let (order, incoming) = self.sorted(&out, meter)?;
+        let all = (0..self.history.txns() as u32).filter(|&t| self.history.committed(t)).count();
+        if order.len() == all {
+            return Ok(Ok(order));
+        }
+        self.short_cycle(&out, &incoming, meter).map(Err)
+    }
+
+    /// The same without the cycle.
+    pub(super) fn order(&self, meter: &mut Meter<'_>) -> Result<Option<Vec<u32>>, Limit> {
+        let (order, _) = self.sorted(&Outgoing::new(self, |_| true), meter)?;
+        let all = (0..self.history.txns() as u32).filter(|&t| self.history.committed(t)).count();
+        Ok((order.len() == all).then_some(order))
+    }
+
+    /// Those before which nothing on a cycle comes, in order; and for each transaction how many
+    /// edges lead to it from the others.
+    fn sorted(&self, out: &Outgoing, meter: &mut Meter<'_>) -> Result<(Vec<u32>, Vec<u32>), Limit> {
         let n = self.history.txns();
         let mut incoming = vec![0u32; n];
         for edge in &self.edges {
             incoming[edge.to as usize] += 1;
         }
-        let committed = |t: &u32| self.history.committed(*t);
-        let mut order: Vec<u32> =
-            (0..n as u32).filter(committed).filter(|&t| incoming[t as usize] == 0).collect();
+        let mut order: Vec<u32> = (0..n as u32)
+            .filter(|&t| self.history.committed(t) && incoming[t as usize] == 0)
+            .collect();
         let mut next = 0;
         while let Some(&txn) = order.get(next) {
             next += 1;
-            for &edge in out.of(txn) {
+            let edges = out.of(txn);
+            meter.step(1 + edges.len() as u64)?;
+            for &edge in edges {
                 let to = self.edges[edge as usize].to;
                 incoming[to as usize] -= 1;
                 if incoming[to as usize] == 0 {
@@ -149,46 +173,55 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let all = (0..n as u32).filter(committed).count();
-        if order.len() == all { Ok(order) } else { Err(self.short_cycle(&out, &incoming)) }
+        Ok((order, incoming))
     }
 
-    /// A short cycle among what could not be sorted: breadth first from some transactions.
-    fn short_cycle(&self, out: &Outgoing, incoming: &[u32]) -> Vec<Edge> {
+    /// A short cycle among what could not be sorted. Looks breadth first from one transaction after
+    /// the other, those of small components first, until it has looked at enough edges.
+    fn short_cycle(
+        &self,
+        out: &Outgoing,
+        incoming: &[u32],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<Edge>, Limit> {
         const ENOUGH: u64 = 1_000_000;
-        let mut best: Option<Vec<Edge>> = None;
-        let mut work = 0;
+        let mut components = Components::new(self, out, incoming, meter)?;
+        components.cyclic.sort_by_key(Vec::len);
+        let mut best: Vec<Edge> = Vec::new();
         let mut from = vec![(u32::MAX, u32::MAX); incoming.len()];
-        for start in (0..incoming.len() as u32).filter(|&t| incoming[t as usize] > 0) {
-            if best.as_ref().is_some_and(|best| best.len() == 2 || work > ENOUGH) {
+        let until = meter.work + ENOUGH;
+        for &start in components.cyclic.iter().flatten() {
+            if best.len() == 2 || !best.is_empty() && meter.work > until {
                 break;
             }
-            let most = best.as_ref().map_or(usize::MAX, Vec::len);
-            let cycle = self.cycle_through(start, out, incoming, &mut from, most, &mut work);
-            if let Some(cycle) = cycle {
-                best = Some(cycle);
+            match self.cycle_through(start, out, &components.of, &mut from, best.len(), meter) {
+                Ok(found) => best = found.unwrap_or(best),
+                // One that is longer than it could be is one.
+                Err(_) if !best.is_empty() => break,
+                Err(limit) => return Err(limit),
             }
         }
-        best.unwrap_or_default()
+        Ok(best)
     }
 
-    /// A cycle of fewer than `most` edges through a transaction. `from` says for each transaction
-    /// who was looked from, and by which edge it was found.
+    /// A cycle through a transaction within its component, of fewer than `most` edges unless that
+    /// is 0. `from` says for each transaction who was looked from, and by which edge it was found.
     fn cycle_through(
         &self,
         start: u32,
         out: &Outgoing,
-        incoming: &[u32],
+        component: &[u32],
         from: &mut [(u32, u32)],
         most: usize,
-        work: &mut u64,
-    ) -> Option<Vec<Edge>> {
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<Vec<Edge>>, Limit> {
         let mut level = vec![start];
-        for depth in 1..most {
+        let mut length = 1;
+        while !level.is_empty() && (most == 0 || length < most) {
             let mut next = Vec::new();
             for &txn in &level {
+                meter.step(1 + out.of(txn).len() as u64)?;
                 for &number in out.of(txn) {
-                    *work += 1;
                     let to = self.edges[number as usize].to;
                     if to == start {
                         let mut cycle = vec![self.edges[number as usize]];
@@ -199,58 +232,126 @@ impl<'a> Graph<'a> {
                             at = edge.from;
                         }
                         cycle.reverse();
-                        debug_assert_eq!(cycle.len(), depth);
-                        return Some(cycle);
+                        debug_assert_eq!(cycle.len(), length);
+                        return Ok(Some(cycle));
                     }
-                    if incoming[to as usize] > 0 && from[to as usize].0 != start {
+                    let is_inside = component[to as usize] == component[start as usize];
+                    if is_inside && from[to as usize].0 != start {
                         from[to as usize] = (start, number);
                         next.push(to);
                     }
                 }
             }
-            if next.is_empty() {
-                return None;
-            }
+            length += 1;
             level = next;
         }
-        None
+        Ok(None)
     }
 
     /// The edges of a shortest path along edges that are wanted, if there is one.
     pub(super) fn path(
         &self,
+        out: &Outgoing,
         from: u32,
         to: u32,
         wanted: impl Fn(&Edge) -> bool,
-    ) -> Option<Vec<Edge>> {
-        let out = Outgoing::new(self, wanted);
-        let mut found = vec![u32::MAX; self.history.txns()];
+        meter: &mut Meter<'_>,
+    ) -> Result<Option<Vec<Edge>>, Limit> {
+        let mut found: HashMap<u32, u32> = HashMap::new();
         let mut queue = vec![from];
         let mut next = 0;
-        while let Some(&txn) = queue.get(next) {
+        while let Some(&txn) = queue.get(next).filter(|_| !found.contains_key(&to)) {
             next += 1;
+            meter.step(1 + out.of(txn).len() as u64)?;
             for &number in out.of(txn) {
-                let end = self.edges[number as usize].to;
-                if found[end as usize] == u32::MAX && end != from {
-                    found[end as usize] = number;
-                    queue.push(end);
+                let edge = &self.edges[number as usize];
+                if edge.to != from && wanted(edge) && !found.contains_key(&edge.to) {
+                    found.insert(edge.to, number);
+                    queue.push(edge.to);
                 }
-            }
-            if found[to as usize] != u32::MAX {
-                break;
             }
         }
         let mut path = Vec::new();
         let mut at = to;
         while at != from {
-            let number = found[at as usize];
-            if number == u32::MAX {
-                return None;
-            }
+            let Some(&number) = found.get(&at) else { return Ok(None) };
             path.push(self.edges[number as usize]);
             at = self.edges[number as usize].from;
         }
         path.reverse();
-        Some(path)
+        Ok(Some(path))
+    }
+}
+
+/// Transactions from each of which every other one of the same component can be reached.
+struct Components {
+    /// The component of each transaction that was looked at.
+    of: Vec<u32>,
+    /// Those of more than one transaction.
+    cyclic: Vec<Vec<u32>>,
+}
+
+impl Components {
+    /// Of the transactions to which edges lead from others that were not sorted (Tarjan's
+    /// algorithm, without recursion).
+    fn new(
+        graph: &Graph<'_>,
+        out: &Outgoing,
+        incoming: &[u32],
+        meter: &mut Meter<'_>,
+    ) -> Result<Components, Limit> {
+        const NONE: u32 = u32::MAX;
+        let n = incoming.len();
+        let mut components = Components { of: vec![NONE; n], cyclic: Vec::new() };
+        let mut count = 0;
+        // When a transaction was found, and the first one that was found of those it leads to.
+        let mut found = vec![NONE; n];
+        let mut lowest = vec![NONE; n];
+        let mut time = 0;
+        let mut open: Vec<u32> = Vec::new();
+        // Where the search is: a transaction, and which of its edges is the next one.
+        let mut path: Vec<(u32, usize)> = Vec::new();
+        for start in (0..n as u32).filter(|&t| incoming[t as usize] > 0) {
+            if found[start as usize] == NONE {
+                path.push((start, 0));
+            }
+            while let Some((txn, next)) = path.last_mut() {
+                let at = *txn as usize;
+                if found[at] == NONE {
+                    found[at] = time;
+                    lowest[at] = time;
+                    time += 1;
+                    open.push(*txn);
+                }
+                meter.step(1)?;
+                if let Some(&number) = out.of(*txn).get(*next) {
+                    *next += 1;
+                    let to = graph.edges[number as usize].to;
+                    if found[to as usize] == NONE {
+                        path.push((to, 0));
+                    } else if components.of[to as usize] == NONE {
+                        lowest[at] = lowest[at].min(found[to as usize]);
+                    }
+                    continue;
+                }
+                let first = *txn;
+                path.pop();
+                if let Some(&(before, _)) = path.last() {
+                    lowest[before as usize] = lowest[before as usize].min(lowest[at]);
+                }
+                if lowest[at] == found[at] {
+                    let begin = open.iter().rposition(|&t| t == first).unwrap_or(0);
+                    let members = open.split_off(begin);
+                    for &member in &members {
+                        components.of[member as usize] = count;
+                    }
+                    count += 1;
+                    if members.len() > 1 {
+                        components.cyclic.push(members);
+                    }
+                }
+            }
+        }
+        Ok(components)
     }
 }

@@ -142,11 +142,11 @@ fn find(
     };
     let sorted = match closing {
         Some(cycle) => Err(cycle),
-        None => graph.sort(),
+        None => graph.sort(meter)?,
     };
     let below = if model == TxnModel::Serializable { TxnModel::Causal } else { model };
     match sorted {
-        Err(cycle) => Ok((explain::cycle(&graph, below, &cycle), "saturation")),
+        Err(cycle) => Ok((explain::cycle(&graph, below, &cycle, meter)?, "saturation")),
         Ok(order) if model == TxnModel::Serializable => serial::decide(graph, order, meter),
         Ok(order) => Ok((TxnEvidence::Order(order), "saturation")),
     }

@@ -94,15 +94,15 @@ fn saturate(
         }
         if let Some((from, read)) = closing {
             let edge = Edge { from, to: BEGINNING, why: EdgeWhy::Older(read), round };
-            return Ok(Err(explain::cycle(graph, TxnModel::Serializable, &[edge])));
+            return explain::cycle(graph, TxnModel::Serializable, &[edge], meter).map(Err);
         }
         if graph.edges.len() == before {
             break;
         }
-        match graph.sort() {
+        match graph.sort(meter)? {
             Ok(sorted) => order = sorted,
             Err(cycle) => {
-                return Ok(Err(explain::cycle(graph, TxnModel::Serializable, &cycle)));
+                return explain::cycle(graph, TxnModel::Serializable, &cycle, meter).map(Err);
             }
         }
     }

@@ -193,7 +193,9 @@ pub(super) fn causal(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Result<Fou
             .collect(),
     };
     // A cycle of these is found again in the graph.
-    let Ok(order) = happens.sort() else { return Ok(Found::Orders) };
+    let Some(order) = happens.order(meter)? else { return Ok(Found::Orders) };
+    let sessions = history.sessions() as u64;
+    meter.limits.check(sessions * sessions * 4)?;
     let mut clocks = Clocks::new(&happens);
     drop(happens);
     let writers = Writers::new(history);

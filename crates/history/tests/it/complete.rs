@@ -52,6 +52,11 @@ fn random_pso() {
 }
 
 #[test]
+fn pso_own() {
+    check_random(14, HistoryModel::PsoOwn);
+}
+
+#[test]
 fn larger_ones() {
     // Too large for brute force: all methods agree, and what they say is accepted.
     let wide = OpsSize { threads: 16, vars: 2, ops: 60, fences: 9, updates: 6 };

@@ -1,6 +1,7 @@
 //! The integration tests, one binary of them:
 //! - `causal`: the causal models against their definitions, on random histories; every violation
 //!   comes with evidence that the checker accepts;
+//! - `coherent`: coherence against its definition, on random histories and on long ones;
 //! - `complete`: completions of the store order against the definitions of SC, TSO and PSO, on
 //!   random histories and on some that are hard by design; every verdict comes with evidence that
 //!   the checker accepts;
@@ -18,6 +19,7 @@
 //!   fits into one is found, and memory stays as it is.
 
 mod causal;
+mod coherent;
 mod complete;
 mod corpus;
 mod open;

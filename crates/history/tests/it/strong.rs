@@ -38,6 +38,7 @@ fn auto() {
     compare(1, HistoryModel::Sc, Complete::Auto);
     compare(2, HistoryModel::Tso, Complete::Auto);
     compare(3, HistoryModel::Pso, Complete::Auto);
+    compare(7, HistoryModel::PsoOwn, Complete::Auto);
 }
 
 #[test]
@@ -45,6 +46,7 @@ fn search() {
     compare(4, HistoryModel::Sc, Complete::Search);
     compare(5, HistoryModel::Tso, Complete::Search);
     compare(6, HistoryModel::Pso, Complete::Search);
+    compare(8, HistoryModel::PsoOwn, Complete::Search);
 }
 
 /// Too long for the definition: that evidence is accepted says enough.

@@ -5,8 +5,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use weakspot_core::testing::{Rng, TxnHistorySize, random_txn_history, scaled};
+use weakspot_core::transactional::TxnOp;
 use weakspot_core::transactional::{anomaly, satisfies, serializable_within};
-use weakspot_core::{Certification, Limits, Silent, TxnHistory, TxnModel, Verdict};
+use weakspot_core::{
+    Certification, Limit, Limits, Progress, Silent, Snapshot, TxnEvidence, TxnHistory, TxnModel,
+    Verdict,
+};
 use weakspot_history::{TxnClassified, classify_transactions};
 use weakspot_trace::{HistoryFormat, HistoryReader};
 
@@ -144,4 +148,82 @@ fn corpus() {
         let expected = std::fs::read_to_string(expected).unwrap_or_default();
         assert_eq!(found, expected, "{}", path.display());
     }
+}
+
+/// Two transactions that read from each other, and many that come after them: a chain that is in
+/// the file before them.
+fn cycle_and_chain(chain: u32) -> TxnHistory {
+    let mut history = TxnHistory::new();
+    history.session();
+    for _ in 0..chain {
+        history.txn(true);
+        history.push(TxnOp::Read { var: 0, from: chain });
+    }
+    for (written, read) in [(0, 1), (1, 0)] {
+        history.session();
+        history.txn(true);
+        history.push(TxnOp::Write { var: written });
+        history.push(TxnOp::Read { var: read, from: chain + 2 * read });
+    }
+    history.finish(None);
+    history
+}
+
+/// A cycle is found without looking from each of those that come after it.
+#[test]
+fn what_comes_after_a_cycle_costs_nothing() {
+    let history = cycle_and_chain(100_000);
+    for found in ask(&history, &TxnModel::ALL) {
+        assert_eq!(found.answer.verdict, Verdict::Violated, "{:?}", found.model);
+        let evidence = found.answer.evidence.as_deref();
+        assert!(
+            matches!(evidence, Some(TxnEvidence::Cycle { cycle, .. }) if cycle.len() == 2),
+            "{evidence:?}"
+        );
+    }
+}
+
+/// A cycle that all transactions are on is looked at from a few of them.
+#[test]
+fn a_long_cycle() {
+    const LENGTH: u32 = 50_000;
+    let mut history = TxnHistory::new();
+    for txn in 0..LENGTH {
+        history.session();
+        history.txn(true);
+        history.push(TxnOp::Write { var: txn });
+        let next = (txn + 1) % LENGTH;
+        history.push(TxnOp::Read { var: next, from: 2 * next });
+    }
+    history.finish(None);
+    let found = ask(&history, &[TxnModel::ReadCommitted]);
+    assert_eq!(found[0].answer.verdict, Verdict::Violated);
+}
+
+/// Whoever asks may stop it at any time.
+#[test]
+fn interrupted() {
+    struct Stop(u32);
+    impl Progress for Stop {
+        fn tick(&mut self, _: Snapshot) -> bool {
+            self.0 = self.0.saturating_sub(1);
+            self.0 > 0
+        }
+    }
+    let history = cycle_and_chain(100_000);
+    let mut stopped = 0;
+    for ticks in 1.. {
+        let models = [TxnModel::ReadAtomic];
+        let mut stop = Stop(ticks);
+        let found = classify_transactions(&history, &models, &Limits::UNLIMITED, &mut stop);
+        match &found.expect("evidence")[0].answer.verdict {
+            Verdict::Unknown(Limit::Interrupted) => stopped += 1,
+            verdict => {
+                assert_eq!(*verdict, Verdict::Violated);
+                break;
+            }
+        }
+    }
+    // Reading takes some, finding the cycle takes some.
+    assert!(stopped > 10, "{stopped}");
 }

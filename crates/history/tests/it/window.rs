@@ -85,11 +85,11 @@ fn no_window_violates_what_the_history_satisfies() {
 
 /// What each kind of memory guarantees.
 fn satisfied(source: OpsSource) -> &'static [HistoryModel] {
-    use HistoryModel::{Cc, Ccv, Cm, Pso, Tso, Wccm};
+    use HistoryModel::{Cc, Ccv, Cm, Coherence, Pso, Tso, Wccm};
     match source {
         OpsSource::Sc => &HistoryModel::ALL,
-        OpsSource::Tso => &[Tso, Pso, Wccm, Cc, Ccv],
-        OpsSource::Pso => &[Pso],
+        OpsSource::Tso => &[Tso, Pso, Coherence, Wccm, Cc, Ccv],
+        OpsSource::Pso => &[Pso, Coherence],
         OpsSource::Causal => &[Cc, Cm],
         OpsSource::Convergent => &[Cc, Ccv],
     }

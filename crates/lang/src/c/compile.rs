@@ -1,13 +1,16 @@
 //! Syntax tree to core program.
 
-use weakspot_core::{Names, Program, Span, Transactions, Undeclared};
+use weakspot_core::{
+    Edge, Expr, Instr, Names, Point, PointId, Program, Span, Thread, Transactions, Undeclared,
+};
 
-use super::ast::Unit;
+use super::ast::{ExprKind, Unit};
 use super::draft::{Draft, Op};
 use super::lower::{self, globals};
 use super::memory::Memory;
 use super::specialise::{Instance, World, written_out};
 use super::tidy::{tidied, with_constants};
+use super::visit::each_expr;
 use crate::{Diagnostic, Parsed};
 
 /// What answers are about.
@@ -53,7 +56,10 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
     let all: Vec<_> = all.map(|(draft, instance)| tidied(draft, instance)).collect();
     let threads: Vec<String> = world.instances.iter().map(|i| i.name.clone()).collect();
     let (locs, places) = world.memory.locations();
-    let (all, regs): (Vec<_>, Vec<_>) = all.into_iter().map(|t| (t.thread, t.regs)).unzip();
+    let (mut all, regs): (Vec<_>, Vec<_>) = all.into_iter().map(|t| (t.thread, t.regs)).unzip();
+    if let Some(span) = first_assertion(unit) {
+        keep_asking(&mut all, span);
+    }
     let names = Names {
         program: String::new(),
         threads,
@@ -81,4 +87,33 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
 fn is_creating(draft: &Draft) -> bool {
     let mut ops = draft.points.iter().flatten().map(|s| &s.op);
     ops.any(|op| matches!(op, Op::Create { .. } | Op::Join { .. } | Op::Allocate { .. }))
+}
+
+/// Where the program asserts something first.
+fn first_assertion(unit: &Unit) -> Option<Span> {
+    let mut found = None;
+    for statement in unit.functions.iter().map(|f| &f.body).flat_map(|body| &body.stmts) {
+        each_expr(statement, &mut |e| {
+            if let ExprKind::Call(f, _) = &e.kind
+                && matches!(&f.kind, ExprKind::Name(name) if name == "assert" || name == "abort")
+            {
+                found = found.or(Some(e.at));
+            }
+        });
+    }
+    found
+}
+
+/// Assertions that are decided before threads start are gone if they hold. Where all are, one that
+/// holds stays, so that the program still asks whether one fails.
+fn keep_asking(threads: &mut [Thread], span: Span) {
+    let mut edges = threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    if edges.any(|e| matches!(e.instr, Instr::Assert(_))) {
+        return;
+    }
+    if let Some(main) = threads.first_mut() {
+        let edge = Edge { instr: Instr::Assert(Expr::Const(1)), to: main.entry, span };
+        main.entry = PointId::new(main.points.len());
+        main.points.push(Point { edges: vec![edge] });
+    }
 }

@@ -111,16 +111,20 @@ impl Bytes {
 impl Variable {
     /// Whether each element is accessed in one way only, which takes all of it that matters.
     fn is_plain(&self) -> bool {
-        self.elements.iter().all(|e| {
-            let width = self.width(e);
-            let end = e.addr + Value::from(width.max(e.width));
-            let touches = |&&(addr, w): &&(Value, u8)| addr < end && e.addr < addr + Value::from(w);
-            let fits = width >= e.width || e.init >> (8 * width) == 0;
-            let alone = self.elements.len() == 1 || width <= e.width;
-            fits && alone
-                && self.accesses.iter().filter(touches).all(|&a| a == (e.addr, width))
-                && self.anywhere.iter().all(|&w| w == width && w == e.width)
-        })
+        // What lies between or behind the elements is no part of them.
+        let begins = |&(addr, _): &(Value, u8)| self.elements.iter().any(|e| e.addr == addr);
+        self.accesses.iter().all(begins)
+            && self.elements.iter().all(|e| {
+                let width = self.width(e);
+                let end = e.addr + Value::from(width.max(e.width));
+                let touches =
+                    |&&(addr, w): &&(Value, u8)| addr < end && e.addr < addr + Value::from(w);
+                let fits = width >= e.width || e.init >> (8 * width) == 0;
+                let alone = self.elements.len() == 1 || width <= e.width;
+                fits && alone
+                    && self.accesses.iter().filter(touches).all(|&a| a == (e.addr, width))
+                    && self.anywhere.iter().all(|&w| w == width && w == e.width)
+            })
     }
 
     /// How much of an element is accessed.

@@ -128,13 +128,16 @@ impl Parser<'_> {
     fn locations(&mut self, listed: &mut Vec<Listed>) -> Parsing<()> {
         self.bump();
         let open = self.here();
-        self.expect("[", "`[`")?;
+        if !self.eat("[") {
+            return Err(self.unexpected("`[`").help("write `locations [0:EAX; x;]`"));
+        }
         loop {
             while self.eat(";") {}
             if self.eat("]") {
                 return Ok(());
             }
-            if matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
+            let condition = matches!(self.peek(0), TokenKind::Ident("exists" | "forall" | "final"));
+            if condition || matches!(self.peek(0), TokenKind::End | TokenKind::Rest) {
                 return Err(Diagnostic::new(open, "unbalanced `[`", "expected a closing `]`"));
             }
             if !self.at_reg_ref() && self.ident(0).is_none() && !self.is("[") && !self.is("*") {
@@ -147,7 +150,16 @@ impl Parser<'_> {
                 continue;
             }
             if !self.is(";") && !self.is("]") {
-                return Err(self.unexpected("`;` or `]`"));
+                let refused = self.unexpected("`;` or `]`");
+                return Err(match self.peek(0) {
+                    TokenKind::Punct(",") => {
+                        refused.help("names in `locations` are separated by `;`")
+                    }
+                    TokenKind::Punct("=") => {
+                        refused.help("`locations` lists names; values go into `exists` or `forall`")
+                    }
+                    _ => refused,
+                });
             }
         }
     }
@@ -157,7 +169,10 @@ impl Parser<'_> {
         let start = self.start();
         let mut words = Vec::new();
         while let Some(word) = self.ident(0) {
-            self.check_type(&words, word)?;
+            self.check_type(&words, word).map_err(|refused| match words.as_slice() {
+                [] => refused.help("names in `locations` are separated by `;`"),
+                _ => refused,
+            })?;
             words.push(word);
             self.bump();
         }
@@ -278,7 +293,7 @@ impl Parser<'_> {
         }
         if self.eat("[") {
             let symbol = self.symbol()?;
-            self.expect("]", "`]`")?;
+            self.close_location(&symbol)?;
             return Ok(Term::Content(symbol));
         }
         if self.eat("{") {

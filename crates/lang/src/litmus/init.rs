@@ -136,7 +136,7 @@ impl Parser<'_> {
         }
         if self.eat("[") {
             let symbol = self.symbol()?;
-            self.expect("]", "`]`")?;
+            self.close_location(&symbol)?;
             return Ok(Target::Loc(symbol));
         }
         if self.ident(0).is_none() {

@@ -45,7 +45,7 @@ pub(super) struct MemCell {
     pub(super) name: String,
     pub(super) addr: Value,
     /// The bytes between it and the next element of its array, if it is in one.
-    stride: u8,
+    pub(super) stride: u8,
     /// Bytes and sign, if they were declared.
     declared: Option<(u8, bool)>,
     /// It holds, or is declared to hold, an address.

@@ -48,6 +48,7 @@ pub use ast::{
     Atom, CType, Cell, Final, Frame, HeaderLine, InitItem, InitValue, Listed, Number, Prop, RegRef,
     Symbol, Table, Target, Term, ThreadHead,
 };
-pub use test::{Code, Test, compile, parse, print};
+pub use test::{Code, Test, assemble, compile, parse, print};
+pub use x86::assemble::{Assembly, AssemblyThread, Placed};
 pub use x86::ast::{Instruction, Mem, MemStyle, Operand};
 pub use x86::registers::{Family, Part, Register};

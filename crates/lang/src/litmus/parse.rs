@@ -163,7 +163,9 @@ impl<'a> Parser<'a> {
     /// Whether a number begins here.
     pub(super) fn at_number(&self) -> bool {
         let signed = usize::from(self.is("-") || self.is("+"));
+        // One that is too large is a bad token; what is wrong with it is said when it is read.
         matches!(self.peek(signed), TokenKind::Number(_))
+            || signed == 1 && matches!(self.peek(1), TokenKind::Bad(_))
     }
 
     /// A number that counts or indexes something.
@@ -271,6 +273,12 @@ impl<'a> Parser<'a> {
         let expected = format!("expected a register of {}", self.arch.name());
         let diagnostic = Diagnostic::new(span, format!("unknown register `{name}`"), expected);
         let names = match self.arch {
+            Arch::X86
+                if Register::needs_64(name) && name.to_ascii_lowercase().starts_with("xmm") =>
+            {
+                return diagnostic
+                    .help("`xmm0` and its like need a test that begins with `X86_64`");
+            }
             Arch::X86 if Register::needs_64(name) => {
                 return diagnostic.help("64-bit registers need a test that begins with `X86_64`");
             }
@@ -279,6 +287,18 @@ impl<'a> Parser<'a> {
             Arch::C => Vec::new(),
         };
         did_you_mean(diagnostic, name, names.iter().map(String::as_str))
+    }
+
+    /// `]` after the name of a location, in the initial state or a condition.
+    pub(super) fn close_location(&mut self, symbol: &Symbol) -> Parsing<()> {
+        match self.is("+") || self.is("-") {
+            false => self.expect("]", "`]`"),
+            true => Err(self.unexpected("`]`").help(format!(
+                "memory around `{0}` has no name here: declare an array, such as `int {0}[2];`, and \
+                 write `{0}[1]`",
+                symbol.name
+            ))),
+        }
     }
 }
 

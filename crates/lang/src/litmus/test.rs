@@ -74,6 +74,19 @@ pub fn compile(test: &Test) -> Result<Parsed, Diagnostic> {
     }
 }
 
+/// The instructions of a test for x86, for an assembler; `None` for tests in other languages.
+pub fn assemble(test: &Test) -> Result<Option<x86::assemble::Assembly>, Diagnostic> {
+    match (&test.code, &test.frame.filter) {
+        (Code::X86(_), Some(_)) => Err(Diagnostic::new(
+            Span::default(),
+            "a test with `filter` cannot be run on this CPU",
+            "expected a test whose final states all count",
+        )),
+        (Code::X86(table), None) => x86::assemble::assemble(&test.frame, table).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// The test as text.
 #[must_use]
 pub fn print(test: &Test) -> String {

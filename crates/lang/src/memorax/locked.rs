@@ -299,6 +299,7 @@ fn flatten(s: &Stmt) -> Result<Vec<Branch<'_>>, Diagnostic> {
         }
         StmtKind::Block(list) => flatten_sequence(list),
         StmtKind::Goto(_) => refused(s, "goto"),
+        StmtKind::SyncRead(_) => refused(s, "syncrd"),
         StmtKind::If { .. } => refused(s, "if"),
         StmtKind::While { .. } => refused(s, "while"),
         StmtKind::Either(_) => refused(s, "either"),

@@ -15,9 +15,9 @@ use crate::suggest::did_you_mean;
 pub(super) const MAX_DEPTH: usize = 200;
 const MAX_COPIES: i64 = 256;
 
-const STATEMENTS: [&str; 15] = [
+const STATEMENTS: [&str; 16] = [
     "nop", "read", "write", "locked", "slocked", "cas", "fence", "ssfence", "llfence", "assume",
-    "goto", "if", "while", "either", "syncwr",
+    "goto", "if", "while", "either", "syncwr", "syncrd",
 ];
 
 /// Parses a Memorax program. Macros are expanded; the tree knows nothing of them.
@@ -247,6 +247,31 @@ impl<'t> Parser<'t> {
 
     fn statement(&mut self) -> Result<StmtKind, Diagnostic> {
         let token = self.next();
+        match token.text {
+            "locked" if self.peek().text != "write" => {
+                Ok(StmtKind::Locked(self.branches("`write` or `{`")?))
+            }
+            "if" => self.conditional(),
+            "while" => self.repeated(),
+            "either" => Ok(StmtKind::Either(self.branches("`{`")?)),
+            "{" => {
+                let list = self.statements()?;
+                self.close("}", token)?;
+                Ok(StmtKind::Block(list))
+            }
+            _ => self.plain_statement(token),
+        }
+    }
+
+    fn repeated(&mut self) -> Result<StmtKind, Diagnostic> {
+        let cond = self.bool_expr()?;
+        self.expect("do")?;
+        Ok(StmtKind::While { cond, body: Box::new(self.labelled()?) })
+    }
+
+    /// A statement without others in it. These have a function of their own, so that nested statements
+    /// take little of the stack.
+    fn plain_statement(&mut self, token: Token<'_>) -> Result<StmtKind, Diagnostic> {
         if token.kind == TokenKind::Register {
             let reg = Name { text: token.text.to_owned(), at: At(token.span) };
             self.expect(":=")?;
@@ -256,16 +281,13 @@ impl<'t> Parser<'t> {
             "nop" => Ok(StmtKind::Nop),
             "read" => self.read(),
             "write" => self.write(WriteKind::Plain),
-            "locked" => {
-                if self.eat("write").is_some() {
-                    return self.write(WriteKind::Locked);
-                }
-                Ok(StmtKind::Locked(self.branches("`write` or `{`")?))
-            }
-            "slocked" => {
+            "locked" | "slocked" => {
                 self.expect("write")?;
-                self.write(WriteKind::StoreLocked)
+                let locked = token.text == "locked";
+                self.write(if locked { WriteKind::Locked } else { WriteKind::StoreLocked })
             }
+            "syncwr" => self.write(WriteKind::Sync),
+            "syncrd" => Ok(StmtKind::SyncRead(Box::new(self.read()?))),
             "cas" => {
                 self.expect("(")?;
                 let place = self.place()?;
@@ -287,24 +309,6 @@ impl<'t> Parser<'t> {
                 TokenKind::Name => Ok(StmtKind::Goto(self.name())),
                 _ => Err(self.unexpected("a label")),
             },
-            "if" => self.conditional(),
-            "while" => {
-                let cond = self.bool_expr()?;
-                self.expect("do")?;
-                Ok(StmtKind::While { cond, body: Box::new(self.labelled()?) })
-            }
-            "either" => Ok(StmtKind::Either(self.branches("`{`")?)),
-            "{" => {
-                let list = self.statements()?;
-                self.close("}", token)?;
-                Ok(StmtKind::Block(list))
-            }
-            "syncwr" | "syncrd" => Err(Diagnostic::new(
-                token.span,
-                format!("`{}` belongs to the VIPS protocol", token.text),
-                "expected a statement of SC, TSO or PSO",
-            )
-            .help("use `write` or `read`, with a `fence` where one is needed")),
             _ => {
                 self.at -= usize::from(token.kind != TokenKind::End);
                 Err(self.unexpected("a statement"))

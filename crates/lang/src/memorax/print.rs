@@ -79,19 +79,27 @@ fn statement(out: &mut String, s: &Stmt, indent: usize) {
     if let Some(label) = &s.label {
         let _ = write!(out, "{}: ", label.text);
     }
-    let _ = match &s.kind {
-        StmtKind::Nop => write!(out, "nop"),
+    let (kind, read) = match &s.kind {
+        StmtKind::SyncRead(read) => (&**read, "syncrd"),
+        kind => (kind, "read"),
+    };
+    let _ = match kind {
+        // What is synchronized is a read, and no other statement.
+        StmtKind::Nop | StmtKind::SyncRead(_) => write!(out, "nop"),
         StmtKind::Assign { reg, value } => write!(out, "{} := {}", reg.text, expr(value)),
         StmtKind::Assume(b) => write!(out, "assume: {}", bool_expr(b)),
         StmtKind::ReadAssert { place: p, value } => {
-            write!(out, "read: {} = {}", place(p), expr(value))
+            write!(out, "{read}: {} = {}", place(p), expr(value))
         }
-        StmtKind::ReadAssign { reg, place: p } => write!(out, "read: {} := {}", reg.text, place(p)),
+        StmtKind::ReadAssign { reg, place: p } => {
+            write!(out, "{read}: {} := {}", reg.text, place(p))
+        }
         StmtKind::Write { kind, place: p, value } => {
             let word = match kind {
                 WriteKind::Plain => "write",
                 WriteKind::Locked => "locked write",
                 WriteKind::StoreLocked => "slocked write",
+                WriteKind::Sync => "syncwr",
             };
             write!(out, "{word}: {} := {}", place(p), expr(value))
         }

@@ -134,9 +134,17 @@ impl<'f> Builder<'_, 'f> {
                     self.sequence(list, start, to)?;
                 }
             }
-            StmtKind::Write { kind: WriteKind::Locked, .. }
+            StmtKind::Write { kind: WriteKind::Locked | WriteKind::Sync, .. }
             | StmtKind::Cas { .. }
             | StmtKind::Locked(_) => self.locked(s, from, to)?,
+            // What the process has written before is in memory, and so is what is read.
+            StmtKind::SyncRead(read) => {
+                let mut steps = vec![Act::Do(Instr::Fence(Fence::Full))];
+                if let Some(simple) = simple(read) {
+                    steps.extend(self.simple_steps(simple, s.at.0)?);
+                }
+                self.automaton.chain(from, steps, to, s.at.0);
+            }
             StmtKind::Write { kind: WriteKind::StoreLocked, place, value } => {
                 let mut steps = self.simple_steps(Simple::Write(place, value), s.at.0)?;
                 steps.push(Act::Do(Instr::Fence(Fence::StoreStore)));

@@ -92,9 +92,12 @@ pub enum StmtKind {
         /// What is read.
         place: Place,
     },
-    /// `write: x := e`, `locked write: x := e` or `slocked write: x := e`.
+    /// `syncrd: x = e` or `syncrd: $r := x`: one of the reads above, of memory itself.
+    SyncRead(Box<StmtKind>),
+    /// `write: x := e`, `locked write: x := e` `slocked write: x := e` or
+    /// `syncwr: x := e`.
     Write {
-        /// Which of the three.
+        /// Which of the four.
         kind: WriteKind,
         /// What is written.
         place: Place,
@@ -147,6 +150,8 @@ pub enum WriteKind {
     Locked,
     /// `slocked write`: followed by a store-store fence.
     StoreLocked,
+    /// `syncwr`: to memory at once.
+    Sync,
 }
 
 /// The fences of Memorax.

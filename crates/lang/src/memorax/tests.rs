@@ -414,10 +414,6 @@ fn slips_in_statements_are_refused_with_a_place() {
         ("assume: $r", "2:11 `` the text ends here"),
         ("assume: not not true", "2:13 `not` unexpected keyword `not` (write `not [not ..]`)"),
         ("nop // done", "2:5 `/` unknown symbol `/` (comments are written `/* like this */`)"),
-        (
-            "syncwr: x := 1",
-            "2:1 `syncwr` `syncwr` belongs to the VIPS protocol (use `write` or `read`, with a `fence` where one is needed)",
-        ),
         ("nop § nop", "2:5 `§` unknown symbol `§`"),
         (
             "locked { L: nop }",
@@ -475,6 +471,39 @@ forbidden *",
     ] {
         check_refused(text, expected);
     }
+}
+
+/// What the other protocol calls synchronized is what waits for the buffer here.
+#[test]
+fn synchronized_accesses_wait_for_the_buffer() {
+    let program = |text: &str| {
+        let text = format!("forbidden L *\ndata x = 0 : [0:1]\n{0}{0}", body(text));
+        crate::parse(crate::Format::Memorax, &text)
+            .unwrap_or_else(|d| panic!("{}", d.message))
+            .program
+    };
+    let body_of = |text: &str| {
+        let mut program = program(text);
+        let edges =
+            program.threads.iter_mut().flat_map(|t| &mut t.points).flat_map(|p| &mut p.edges);
+        edges.for_each(|edge| edge.span = weakspot_core::Span::default());
+        program
+    };
+    assert_eq!(body_of("syncwr: x := 1"), body_of("locked write: x := 1"));
+    assert_eq!(body_of("syncrd: $r := x"), body_of("{ fence; read: $r := x }"));
+    let fence = |i: &weakspot_core::Instr| matches!(i, weakspot_core::Instr::Fence(_));
+    let waiting = body_of("syncrd: x = 1");
+    assert!(waiting.threads[0].points.iter().flat_map(|p| &p.edges).any(|e| fence(&e.instr)));
+    for text in ["syncwr: x := 1", "syncrd: $r := x", "syncrd: x = $r"] {
+        let text = format!("forbidden L *\ndata x = 0 : [0:1]\n{0}{0}", body(text));
+        let printed = crate::reprint(crate::Format::Memorax, &text).unwrap_or_default();
+        assert!(printed.contains(text.lines().nth(5).unwrap_or("-").trim()), "{printed}");
+        assert_eq!(crate::reprint(crate::Format::Memorax, &printed), Ok(printed.clone()));
+    }
+}
+
+fn body(text: &str) -> String {
+    format!("process\nregisters $r = 0 : [0:1]\ntext\n{text};\nL: nop\n")
 }
 
 #[test]

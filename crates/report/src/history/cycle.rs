@@ -74,7 +74,12 @@ fn arrows(
                 None => show.ops.var(edge.from),
             });
             let var = var.map_or("one variable".into(), |var| show.var(var));
-            format!("{ARROW} among the accesses to {var}, which store buffers keep in order")
+            let kept = if model == HistoryModel::Coherence {
+                ""
+            } else {
+                ", which store buffers keep in order"
+            };
+            format!("{ARROW} among the accesses to {var}{kept}")
         }
         (Within::Global, true) => {
             format!("{ARROW} in memory, where a write counts when it leaves its buffer")
@@ -222,7 +227,10 @@ impl<'a, 's> Lines<'a, 's> {
 }
 
 fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::Wccm)
+    matches!(
+        model,
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Wccm
+    )
 }
 
 fn push_cycle(
@@ -241,7 +249,7 @@ fn push_cycle(
     }
     if cycle.edges.len() > edges.len() {
         let more = counted((cycle.edges.len() - edges.len()) as u64, "more step");
-        let _ = writeln!(out, "  … {more}");
+        let _ = writeln!(out, "  ... {more}");
     }
     if let Some(first) = edges.first() {
         let left = format!("  {}", lines.of(first.from));
@@ -360,14 +368,20 @@ fn barrier(
         && match (kind(edge.from), kind(edge.to)) {
             (OpKind::Write, OpKind::Read) => true,
             (OpKind::Write, OpKind::Write) => {
-                model == HistoryModel::Pso && show.ops.var(edge.from) != show.ops.var(edge.to)
+                matches!(model, HistoryModel::Pso | HistoryModel::PsoOwn)
+                    && show.ops.var(edge.from) != show.ops.var(edge.to)
+            }
+            (OpKind::Write, OpKind::Update) => {
+                model == HistoryModel::PsoOwn && show.ops.var(edge.from) != show.ops.var(edge.to)
             }
             _ => false,
         };
     let between = |wanted: OpKind| (edge.from + 1..edge.to).any(|op| kind(op) == wanted);
     match may_change {
         true if between(OpKind::Fence) => ", with a fence in between",
-        true if between(OpKind::Update) => ", with an update in between",
+        true if model != HistoryModel::PsoOwn && between(OpKind::Update) => {
+            ", with an update in between"
+        }
         _ => "",
     }
 }
@@ -421,6 +435,6 @@ fn push_derivation(
         line += &step;
     }
     let rest = derivation.path.len().saturating_sub(MAX_SHOWN);
-    let more = if rest > 0 { format!("… {rest} more … ") } else { String::new() };
+    let more = if rest > 0 { format!("... {rest} more ... ") } else { String::new() };
     *out += &paragraph(&format!("      {line}{more}{end}"), columns, 8);
 }

@@ -4,10 +4,11 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use weakspot_core::{
-    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Names, Rule, Verdict, Why, Within,
-    initial_write_var,
+    HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep, Names, Rule, Verdict,
+    Why, Within, initial_write_var,
 };
 
+use super::coherence::broken;
 use super::cycle::link;
 use super::run::{of_cycle, of_steps};
 use super::{HistoryAnswer, HistoryPart, ShowOps};
@@ -21,7 +22,7 @@ const MAX_CYCLE: usize = 1_000;
 
 /// The answer as a JSON object on one line.
 pub(super) fn history_json(a: &HistoryAnswer<'_>) -> String {
-    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
+    let show = ShowOps::of(a);
     let about = About { id: a.id, number: a.number.unwrap_or(1) };
     let is_unknown = matches!(a.head.verdict, Verdict::Unknown(_));
     let followed = a.followed;
@@ -34,6 +35,10 @@ pub(super) fn history_json(a: &HistoryAnswer<'_>) -> String {
         left_out: followed.map(|f| f.left_out),
         decided_by: (!is_unknown).then_some(a.decided_by),
         implied_by: a.implied_by.map(|model| model.key()),
+        broken: match a.evidence {
+            Some(HistoryEvidence::Cycle(cycle)) => broken(&show, a.head.model, cycle),
+            _ => None,
+        },
         evidence: EvidenceJson::of(&show, a.evidence),
         minimal: a.minimal.map(|part| MinimalJson::of(&show, part)),
         notes: a.notes,
@@ -45,6 +50,12 @@ pub(super) fn history_json(a: &HistoryAnswer<'_>) -> String {
 /// The run that shows that the model is satisfied, or the cycle that shows that it is not.
 fn run(a: &HistoryAnswer<'_>, show: &ShowOps<'_>) -> Option<Run> {
     let cycle = match a.evidence? {
+        // Orders of each variable by itself are no run.
+        HistoryEvidence::Linear { .. }
+            if a.head.model == HistoryModel::Coherence && a.implied_by.is_none() =>
+        {
+            return None;
+        }
         HistoryEvidence::Linear { steps, .. } => {
             let is_short = steps.len() <= MAX_ORDER;
             return is_short.then(|| of_steps(show, a.head.model, steps)).flatten();
@@ -77,6 +88,8 @@ struct Body<'a> {
     decided_by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     implied_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<String>,
     #[serde(flatten)]
     evidence: EvidenceJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,5 @@
 //! All models at once: which of them a history satisfies, as a picture of which model is stronger
-//! than which (Fig. 2 of the paper, with PSO, and with what is known since).
+//! than which (Fig. 2 of the paper, with PSO and coherence, and with what is known since).
 
 use std::fmt::Write;
 
@@ -16,8 +16,8 @@ const PICTURE: &str = "
         @ CCM          @ TSO
        ╱      ╲      ╱      ╲
    @ CM        @ wCCM        @ PSO
-       ╲         │
-        ╲      @ CCv
+       ╲         │             │
+        ╲      @ CCv         @ coherence
          ╲    ╱
           @ CC
 ";
@@ -146,14 +146,16 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
 
 /// Whether every history that satisfies the first model satisfies the second one, which is another.
 fn implies(strong: HistoryModel, weak: HistoryModel) -> bool {
-    use HistoryModel::{Cc, Ccm, Ccv, Cm, Pso, Sc, Tso, Wccm};
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Pso, PsoOwn, Sc, Tso, Wccm};
     let weaker: &[HistoryModel] = match strong {
-        Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Pso, Tso],
-        Tso => &[Cc, Ccv, Wccm, Pso],
+        Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Coherence, PsoOwn, Pso, Tso],
+        Tso => &[Cc, Ccv, Wccm, Coherence, PsoOwn, Pso],
+        Pso => &[Coherence, PsoOwn],
+        PsoOwn => &[Coherence],
         Ccm => &[Cc, Ccv, Cm, Wccm],
         Wccm => &[Cc, Ccv],
         Cm | Ccv => &[Cc],
-        Cc | Pso => &[],
+        Cc | Coherence => &[],
     };
     weaker.contains(&weak)
 }

@@ -1,9 +1,11 @@
 //! Whether histories satisfy models, as text, JSON and DOT.
 
+mod coherence;
 mod cycle;
 mod json;
 mod lattice;
 mod run;
+mod value;
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -19,6 +21,8 @@ use crate::json::verdict_key;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, model_name, plain};
 use crate::text::table::{Style, paragraph};
+
+pub use value::HistoryValue;
 
 use json::history_json;
 use lattice::history_all_text;
@@ -224,12 +228,22 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
         (Verdict::Unknown(limit), _) => {
             format!("unknown: {operations}, {}{}", stopped(limit), hint(limit))
         }
+        (_, Some(HistoryEvidence::Linear { .. }))
+            if a.head.model == HistoryModel::Coherence && a.implied_by.is_none() =>
+        {
+            let orders = counted(a.ops.vars() as u64, "variable");
+            format!("satisfied{unchecked}: {operations}, shown by an order for each of {orders}")
+        }
         (_, Some(HistoryEvidence::Linear { steps, .. })) => {
             let steps = counted(run::length(a.ops, steps) as u64, "step");
             format!("satisfied{unchecked}: {operations}, shown by a run of {steps}{under}")
         }
         (_, Some(HistoryEvidence::Cycle(cycle))) => {
-            format!("violated: {operations}, shown by {}", cycle::length(a.head.model, cycle))
+            let length = cycle::length(a.head.model, cycle);
+            match coherence::broken_and_why(&ShowOps::of(a), a.head.model, cycle) {
+                Some((broken, _)) => format!("violated: {broken}"),
+                None => format!("violated: {operations}, shown by {length}"),
+            }
         }
         (_, Some(HistoryEvidence::Refuted { pairs, conflicts, .. })) => {
             let pairs = counted(pairs.len() as u64, "pair");
@@ -300,12 +314,15 @@ fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
 
 /// The evidence, drawn unless it was drawn before.
 fn why(a: &HistoryAnswer<'_>, shown: &[HistoryAnswer<'_>], style: Style) -> String {
-    let show = ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed };
+    let show = ShowOps::of(a);
     let mut out = match a.evidence {
         _ if shown.iter().any(|b| same_violation(a, b)) => String::new(),
-        Some(HistoryEvidence::Linear { steps, .. }) => {
-            run::drawing(&show, a.head.model, steps, style)
-        }
+        Some(HistoryEvidence::Linear { steps, .. }) => match a.head.model {
+            HistoryModel::Coherence if a.implied_by.is_none() => {
+                coherence::orders(&show, steps, style.columns())
+            }
+            model => run::drawing(&show, model, steps, style),
+        },
         Some(HistoryEvidence::Cycle(cycle)) => {
             cycle::drawing(&show, a.head.model, cycle, style.columns())
         }
@@ -343,6 +360,12 @@ struct ShowOps<'a> {
     names: &'a OpNames,
     lines: &'a [u32],
     followed: Option<HistoryFollowed<'a>>,
+}
+
+impl<'a> ShowOps<'a> {
+    fn of(a: &HistoryAnswer<'a>) -> ShowOps<'a> {
+        ShowOps { ops: a.ops, names: a.names, lines: a.lines, followed: a.followed }
+    }
 }
 
 impl ShowOps<'_> {

@@ -196,6 +196,8 @@ fn fence_json(a: &FenceAnswer<'_>) -> String {
         fences: fences.or(none_do),
         optimal: a.optimal,
         cost: a.cost,
+        diff: (a.patched.map(|patched| unified_diff(a.head.file, a.source, patched)))
+            .filter(|diff| !diff.is_empty()),
         explored: a.searched,
         queries: a.queries,
         run: a.run.and_then(|(program, schedule)| {
@@ -214,6 +216,8 @@ struct Body<'a> {
     optimal: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
     explored: u64,
     queries: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,8 +47,19 @@ pub struct LitmusAnswer<'a> {
     pub with_outcomes: bool,
     /// The run that was asked for.
     pub shown: Option<LitmusShown<'a>>,
+    /// Final states with a run or a reason for each, where there is room for all of them.
+    pub cells: &'a [LitmusCell],
     /// What the model is of, where the language has one of its own.
     pub of_machine: Option<&'a str>,
+}
+
+/// A final state that is reached, or not.
+#[derive(Clone, Debug)]
+pub struct LitmusCell {
+    /// The observed values.
+    pub state: Vec<Value>,
+    /// A run that ends so, or why there is none.
+    pub how: Result<Schedule, Result<WhyNot, NoReason>>,
 }
 
 /// A run that was asked for.
@@ -158,6 +169,7 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
         run: shown.and_then(|run| of_schedule(show, a.head.model, run, true)),
         why_not: (a.shown.and_then(|shown| shown.why_not))
             .map(|reason| why_not_json(show, a.head.model, reason)),
+        shown: a.cells.iter().map(|cell| CellJson::of(a, show, cell)).collect(),
     };
     of_program(&a.head, a.names, body)
 }
@@ -178,6 +190,33 @@ struct Body<'a> {
     run: Option<Run>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<WhyNotJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shown: Vec<CellJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct CellJson<'a> {
+    state: State<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<WhyNotJson>,
+}
+
+impl<'a> CellJson<'a> {
+    fn of(a: &'a LitmusAnswer<'a>, show: Show<'_>, cell: &'a LitmusCell) -> CellJson<'a> {
+        let model = a.head.model;
+        let (run, why_not) = match &cell.how {
+            Ok(run) => (of_schedule(show, model, run, true), None),
+            Err(why) => (None, Some(why_not_json(show, model, why.as_ref().map_err(|&why| why)))),
+        };
+        CellJson { state: State { a, labels: labels(a), state: &cell.state }, run, why_not }
+    }
+}
+
+/// What the components of a state are called.
+fn labels(a: &LitmusAnswer<'_>) -> Vec<String> {
+    (0..a.program.observed.len()).map(|i| observed_name(a.names, i)).collect()
 }
 
 /// The states as a list of objects such as `{"0:EAX":0,"x":1}`.
@@ -186,12 +225,11 @@ struct States<'a>(&'a LitmusAnswer<'a>);
 impl Serialize for States<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let States(a) = *self;
-        let labels: Vec<String> =
-            (0..a.program.observed.len()).map(|i| observed_name(a.names, i)).collect();
+        let labels = labels(a);
         let mut list = s.serialize_seq(Some(a.outcomes.len()))?;
         let mut written = Ok(());
         a.outcomes.for_each(|state| {
-            written = list.serialize_element(&State { a, labels: &labels, state });
+            written = list.serialize_element(&State { a, labels: labels.clone(), state });
             written.is_ok()
         });
         written?;
@@ -201,7 +239,7 @@ impl Serialize for States<'_> {
 
 struct State<'a> {
     a: &'a LitmusAnswer<'a>,
-    labels: &'a [String],
+    labels: Vec<String>,
     state: &'a [Value],
 }
 
@@ -266,12 +304,12 @@ fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
     });
 }
 
-fn observed_name(names: &Names, i: usize) -> String {
+pub(crate) fn observed_name(names: &Names, i: usize) -> String {
     names.observed.get(i).cloned().unwrap_or_else(|| format!("#{i}"))
 }
 
 /// `(text)`, unless `text` stands in one pair of parentheses already.
-fn in_parentheses(text: &str) -> String {
+pub(crate) fn in_parentheses(text: &str) -> String {
     let text = match text.trim() {
         "" => "true",
         text => text,
@@ -339,6 +377,7 @@ mod tests {
             searched: 31,
             with_outcomes: true,
             shown: None,
+            cells: &[],
             of_machine: None,
         };
         check(
@@ -437,6 +476,7 @@ mod tests {
             searched: 5_000_000,
             with_outcomes: true,
             shown: None,
+            cells: &[],
             of_machine: None,
         };
         check(
@@ -505,6 +545,7 @@ mod tests {
             searched: 9,
             with_outcomes: true,
             shown: None,
+            cells: &[],
             of_machine: None,
         };
         check(
@@ -616,6 +657,7 @@ mod tests {
             searched: 1,
             with_outcomes: true,
             shown: None,
+            cells: &[],
             of_machine: None,
         };
         assert_eq!(litmus_text(&answer).lines().count(), 1_000_000 + 10);

@@ -2,6 +2,7 @@
 
 pub(crate) mod fence;
 pub(crate) mod litmus;
+pub(crate) mod on_cpu;
 pub(crate) mod race;
 pub(crate) mod reach;
 pub(crate) mod robust;

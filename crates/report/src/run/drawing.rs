@@ -6,6 +6,7 @@ use weakspot_core::{Model, Names, Program};
 
 use super::object::{ReadFrom, Run, RunArc, RunEnd, RunStep, ScSays, StepKind, cell};
 use super::of_schedule::of_schedule;
+use crate::text::folding::folded;
 use crate::text::show::{Show, plain};
 use crate::text::table::{self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, width};
 
@@ -100,7 +101,7 @@ pub(crate) fn explain(
     out.push_str(&table::draw(
         &threads,
         &memory,
-        &drawing.rows(),
+        &drawing.rows(&threads),
         Paint(style.color),
         style.columns(),
     ));
@@ -163,10 +164,16 @@ impl Drawing<'_> {
         Some((at, &self.run.steps[at]))
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self, threads: &[String]) -> Vec<Row> {
         let locals = self.local_effects();
-        let steps = self.run.steps.iter().enumerate();
-        steps.filter_map(|(i, step)| self.row(i, step, locals[i].as_deref())).collect()
+        let (mut rows, mut matters) = (Vec::new(), Vec::new());
+        for (i, step) in self.run.steps.iter().enumerate() {
+            if let Some(row) = self.row(i, step, locals[i].as_deref()) {
+                matters.push(row.marked || self.run.matters(step));
+                rows.push(row);
+            }
+        }
+        folded(rows, threads, &matters)
     }
 
     /// `None` for a step that is not worth a line: one that goes with another step of the same

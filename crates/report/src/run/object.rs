@@ -261,6 +261,15 @@ impl Run {
         self.steps.get(at)
     }
 
+    /// Whether a step is about what the run shows: the cycle, a late store, what fails.
+    pub(crate) fn matters(&self, step: &RunStep) -> bool {
+        let is = |n: u64| n == step.n || Some(n) == step.of;
+        self.cycle.iter().any(|arc| is(arc.from) || is(arc.to))
+            || self.late.iter().any(|late| is(late.store) || is(late.behind))
+            || step.kind == StepKind::Fail
+            || step.note.is_some()
+    }
+
     /// The name of a thread.
     pub(crate) fn thread(&self, thread: usize) -> &str {
         self.threads.get(thread).map_or("", |thread| &thread.name)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::machine::{Local, Schedule};
-use weakspot_core::{EventId, Fence, Model, ThreadId, Value};
+use weakspot_core::{EventId, Fence, Model, Names, Program, ThreadId, Value};
 
 use super::communication::{MAX_EVENTS, communication};
 use super::object::{
@@ -18,6 +18,19 @@ use crate::text::show::{Lines, Show, clip, location_name, plain};
 
 /// Runs with more steps do not say after each of them what is in buffers and in memory.
 const MAX_STATES: usize = 2_000;
+
+/// The run that a schedule of a program is, with why SC does not allow it; `None` if it starts with other
+/// locations than the program has.
+#[must_use]
+pub fn run_of_schedule(
+    program: &Program,
+    names: &Names,
+    source: &str,
+    model: Model,
+    schedule: &Schedule,
+) -> Option<Run> {
+    of_schedule(Show { program, names, source }, model, schedule, true)
+}
 
 /// The run that a schedule is, `None` if it starts with other locations than the program has. A
 /// schedule that the program does not allow is a run as far as it goes. With `compare` it says

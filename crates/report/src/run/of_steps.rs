@@ -8,11 +8,12 @@ use super::object::{
     ReadFrom, Run, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind,
 };
 use crate::json::model_key;
+use crate::text::folding::{folded, narrowed};
 use crate::text::show::{counted, plain};
 use crate::text::table::{Paint, Row, Style, cut, draw};
 
-/// How many steps are drawn: the last ones, which lead to the failure.
-const MAX_DRAWN: usize = 40;
+/// The last steps, which lead to the failure, are drawn, however long the run is.
+const LAST: usize = 24;
 
 /// The columns that memory takes, about.
 const MEMORY: usize = 14;
@@ -135,8 +136,7 @@ fn shown(value: u64, len: u32) -> RunValue {
 /// A column for each thread that does something, time running downwards.
 #[must_use]
 pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
-    let first = run.steps.len().saturating_sub(MAX_DRAWN);
-    let steps = &run.steps[first..];
+    let steps = &run.steps;
     let mut threads: Vec<usize> = steps.iter().map(|step| step.thread).collect();
     threads.sort_unstable();
     threads.dedup();
@@ -186,6 +186,10 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     };
     let rows: Vec<Row> = steps.iter().map(row).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
+    let is_last = |i: usize| i + LAST >= steps.len();
+    let matters = steps.iter().enumerate().map(|(i, step)| is_last(i) || run.matters(step));
+    let matters: Vec<bool> = matters.collect();
+    let (rows, names) = narrowed(folded(rows, &names, &matters), names);
     let mut out = String::new();
     let before = steps.first().map_or(0, |step| step.n.saturating_sub(1));
     if before > 0 {

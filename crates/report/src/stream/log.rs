@@ -13,6 +13,7 @@ use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
 use crate::run::object::{Run, RunStep};
 use crate::run::of_log::{did, loc_name, of_delay, site, thread_name};
+use crate::text::folding::folded;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Paint, Row, Style, cut_left, draw, fold, paragraph, width};
@@ -387,9 +388,10 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
     };
     let (commits, events): (Vec<&RunStep>, Vec<&RunStep>) =
         run.steps.iter().partition(|step| step.of.is_some());
-    let shown = events.into_iter().take(MAX_DRAWN).chain(commits);
-    let rows: Vec<Row> = shown.map(row).collect();
+    let shown: Vec<&RunStep> = events.into_iter().chain(commits).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
+    let matters: Vec<bool> = shown.iter().map(|step| run.matters(step)).collect();
+    let rows = folded(shown.into_iter().map(row).collect(), &names, &matters);
     let mut out = String::new();
     let columns = style.indented(2).width;
     for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {
@@ -400,7 +402,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         let _ = write!(cycle, " -{}-> {}", arc.edge, arc.to);
     }
     if run.cycle.len() > MAX_DRAWN {
-        let _ = write!(cycle, " … ({} steps)", run.cycle.len());
+        let _ = write!(cycle, " ... ({} steps)", run.cycle.len());
     }
     out + &paragraph(&cycle, style.columns(), 4)
 }

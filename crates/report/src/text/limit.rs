@@ -43,6 +43,13 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "only executions with at most {} were explored",
             crate::text::show::counted(u64::from(*most), "preemption")
         ),
+        Limit::Steps(most) => format!(
+            "executions with more than {} were given up (--steps)",
+            crate::text::show::counted(*most, "step")
+        ),
+        Limit::Silent => {
+            "a thread computed for too long without an access to what threads share".to_owned()
+        }
         Limit::Unrepeatable => {
             "what was found did not show again when it was executed again: the program depends on \
              something outside of it"

@@ -16,9 +16,11 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
         HistoryModel::Cm => "CM",
         HistoryModel::Ccm => "CCM",
         HistoryModel::Wccm => "wCCM",
+        HistoryModel::Coherence => "coherence",
         HistoryModel::Pso => "PSO",
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
+        HistoryModel::PsoOwn => "PSO-own",
     }
 }
 
@@ -129,7 +131,7 @@ impl<'a> Show<'a> {
 
     fn expr(&self, thread: ThreadId, e: &Expr, depth: usize) -> String {
         if depth > MAX_DEPTH {
-            return "…".to_owned();
+            return "...".to_owned();
         }
         let inner = |e| self.expr(thread, e, depth + 1);
         match e {

@@ -3,10 +3,13 @@
 
 use weakspot_core::Verdict;
 
+/// The column of rows that go across those of all threads.
+pub(crate) const ACROSS: usize = usize::MAX;
+
 /// One step as it is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// In which thread's column.
+    /// In which thread's column, or [`ACROSS`] all of them.
     pub(crate) column: usize,
     /// The instruction, or the mark of a buffered store.
     pub(crate) head: String,
@@ -98,7 +101,7 @@ pub(crate) fn draw(
     columns: usize,
 ) -> String {
     let cut_row = |row: &Row| Row {
-        head: cut(&row.head, MAX_HEAD),
+        head: if row.column == ACROSS { row.head.clone() } else { cut(&row.head, MAX_HEAD) },
         site: row.site.as_deref().map(|site| cut_left(site, MAX_HEAD)),
         ..row.clone()
     };
@@ -283,7 +286,7 @@ fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -
     push_line(&mut out, &headings.join(&format!(" {bar} ")));
     let rule: Vec<String> = widths.iter().map(|&w| "─".repeat(w)).collect();
     push_line(&mut out, &paint.dim(&rule.join("─┼─")));
-    let mut row_line = |column: usize, text: &str, memory: &str, marked: bool| {
+    let row_line = |out: &mut String, column: usize, text: &str, memory: &str, marked: bool| {
         let cell = |(i, &w): (usize, &usize)| match i {
             i if i == threads.len() => paint.memory(&pad(&cut(memory, w), w)),
             i if i == column && marked => paint.mark(&pad(text, w)),
@@ -291,14 +294,21 @@ fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -
             _ => pad("", w),
         };
         let cells: Vec<String> = widths.iter().enumerate().map(cell).collect();
-        push_line(&mut out, &cells.join(&format!(" {bar} ")));
+        push_line(out, &cells.join(&format!(" {bar} ")));
     };
     for values in &table.memory {
-        row_line(usize::MAX, "", values, false);
+        row_line(&mut out, ACROSS, "", values, false);
     }
+    let across: usize = table.widths.iter().map(|w| w + 3).sum::<usize>().saturating_sub(3);
     for (row, cell) in rows.iter().zip(&table.cells) {
+        if row.column == ACROSS {
+            let memory = paint.memory(&cut(&row.memory, table.memory_width));
+            let text = paint.dim(&pad(&cut(&row.head, across), across));
+            push_line(&mut out, &format!("{text} {bar} {memory}"));
+            continue;
+        }
         for (i, text) in cell.iter().enumerate() {
-            row_line(row.column, text, if i == 0 { &row.memory } else { "" }, row.marked);
+            row_line(&mut out, row.column, text, if i == 0 { &row.memory } else { "" }, row.marked);
         }
     }
     out

@@ -256,7 +256,7 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
     } else if let Some(order) = a.order.filter(|order| !order.is_empty() && details) {
         let shown: Vec<String> =
             order.iter().take(MAX_ORDER).map(|txn| txn_name(a.tables, txn)).collect();
-        let more = if order.len() > shown.len() { ", …" } else { "" };
+        let more = if order.len() > shown.len() { ", ..." } else { "" };
         let text = format!("  serial order: {}{more}", shown.join(", "));
         out.push_str(&paragraph(&text, style.columns(), 4));
     }
@@ -589,7 +589,7 @@ pub(crate) fn drawing(tables: &LogTables, cycle: &SerialCycle, style: Style) -> 
     }
     if count > shown {
         let more = counted((count - shown) as u64, "more transaction");
-        let _ = writeln!(out, "    … {more}; --format json has all");
+        let _ = writeln!(out, "    ... {more}; --format json has all");
     }
     out
 }
@@ -603,7 +603,7 @@ fn push_commits(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, col
         };
         let mut places: Vec<String> = early().take(MAX_DRAWN).map(place).collect();
         if early().count() > places.len() {
-            places.push("…".to_owned());
+            places.push("...".to_owned());
         }
         let text = match places.is_empty() {
             true => "  There all stores reach memory as late as they can.".to_owned(),

@@ -24,8 +24,6 @@ pub struct Exploration {
 /// What makes an exploration less than complete, or is worth saying of it.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
-    /// Executions that were given up because they had too many steps.
-    pub cut: u64,
     /// How often a thread was taken to wait without certainty.
     pub guesses: u64,
     /// Executions that ended with an exit code that is not 0.
@@ -159,11 +157,6 @@ impl Exploration {
     /// The program ends with an exit code that is not 0.
     pub fn failed_by_code(&mut self) {
         self.counts.exits += u64::from(!self.learning);
-    }
-
-    /// The execution is over; with more steps than this it was given up.
-    pub fn count_end(&mut self, limit: u64) {
-        self.counts.cut += u64::from(self.ended == Ended::Cut && self.is_long(limit));
     }
 
     /// What was counted.

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char};
 
 use std::ffi::CString;
 
-use weakspot_live::wire::Message;
+use weakspot_live::wire::{Message, SILENT};
 use weakspot_live::{Diverged, Ended, Plan};
 
 use crate::access::transactions::Transactions;
@@ -254,7 +254,7 @@ impl Runtime {
     }
 
     /// A worker is gone: how the exploration ends, if it does. Otherwise the next worker goes on.
-    fn after_worker(&mut self, status: i32) -> Option<&'static str> {
+    fn after_worker(&mut self, (status, given_up): (i32, bool)) -> Option<&'static str> {
         let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
         if code == Some(DEFECT) {
             return Some("defect");
@@ -272,7 +272,10 @@ impl Runtime {
         if !self.signals().within() {
             return None;
         }
-        if code == Some(0) {
+        if given_up {
+            self.finding(SILENT, Some(self.threads.current()), 0, "");
+            self.exploration.set_ended(Ended::Cut);
+        } else if code == Some(0) {
             // By a system call that nobody saw.
             self.unsupported("exit or exec behind our back", 0);
             self.exploration.set_ended(Ended::Cut);
@@ -381,10 +384,15 @@ impl Runtime {
     /// After an execution.
     fn close(&mut self) {
         self.signals().set_busy(true);
-        let silent = |parked| matches!(parked, Some((_, Parked::Silent)));
-        if self.threads.iter().any(|t| silent(t.parked())) {
+        let silent =
+            self.threads.iter().enumerate().find_map(|(t, thread)| match thread.parked() {
+                Some((pc, Parked::Silent)) => Some((t, pc)),
+                _ => None,
+            });
+        if let Some((t, pc)) = silent {
             // What the thread would have done is not known, so that the execution was not seen to
             // its end.
+            self.finding(SILENT, Some(t), pc, "");
             self.exploration.set_ended(Ended::Cut);
         }
         if self.exploration.learning() {
@@ -428,7 +436,6 @@ impl Runtime {
             // What the current thread was about to do, it has done.
             self.scheduler.forget_next_of(self.threads.current());
         }
-        self.exploration.count_end(self.config.steps);
         let mut buffers = Vec::new();
         self.threads.next_of_buffers(&mut buffers);
         self.scheduler.end(ended, &buffers);

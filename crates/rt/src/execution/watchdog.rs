@@ -52,8 +52,9 @@ impl Watchdog {
         }
     }
 
-    /// Waits for the end of a worker, and helps it out of executions that hang; its status.
-    pub fn watch(&mut self, pid: i32) -> i32 {
+    /// Waits for the end of a worker, and helps it out of executions that hang; its status, and whether
+    /// it had to be ended because it took no step.
+    pub fn watch(&mut self, pid: i32) -> (i32, bool) {
         let signals = self.signals;
         let worker = Worker::of(pid);
         let clock = ((!pid) << 3) | 2;
@@ -61,9 +62,10 @@ impl Watchdog {
         let mut since = (0, 0);
         let mut asked = false;
         let mut sleeping = 0;
+        let mut given_up = false;
         loop {
             if let Some(status) = worker.ended(asked) {
-                return status;
+                return (status, given_up);
             }
             let now = sys::nanoseconds(libc::CLOCK_MONOTONIC);
             let cpu = sys::nanoseconds(clock);
@@ -83,6 +85,7 @@ impl Watchdog {
                 (since, asked) = ((now, cpu), true);
             } else if millis(since.1, cpu) > self.hang || millis(since.0, now) > 10 * self.hang {
                 let busy = signals.busy();
+                given_up |= asked && !busy;
                 let signal = if asked && !busy { libc::SIGKILL } else { HANG };
                 signals.set_sure(true);
                 sys::kill(pid, signal);

@@ -362,7 +362,7 @@ fn stuck(rt: &mut Rt) -> ! {
         let t = usize::from(n.agent.of());
         let thread = rt.threads.get(t);
         let parked = thread.parked();
-        hangs = hangs.or(parked.map(|(pc, why)| (t, pc, why)));
+        hangs = hangs.or(parked.map(|(_, why)| why));
         let word = match n.op.kind {
             _ if parked.is_some() => "hangs",
             _ if thread.spin.idle() != Idle::No => {
@@ -384,12 +384,9 @@ fn stuck(rt: &mut Rt) -> ! {
         finish(rt, Ended::Cut);
     }
     match hangs {
-        Some((t, pc, Parked::Silent)) => {
-            rt.finding("hang", Some(t), pc, "no step is taken any more");
-            finish(rt, Ended::Cut)
-        }
+        Some(Parked::Silent) => finish(rt, Ended::Cut),
         // A program stops in an empty loop to give up an execution that is of no interest.
-        Some((_, _, Parked::Stopped)) => finish(rt, Ended::Deadlock),
+        Some(Parked::Stopped) => finish(rt, Ended::Deadlock),
         None => {}
     }
     let kind = if loops { "livelock" } else { "deadlock" };

@@ -1,6 +1,7 @@
 //! The end of an execution, from wherever it is noticed.
 
 use weakspot_live::Ended;
+use weakspot_live::wire::TOO_LONG;
 
 use crate::report::DEFECT;
 use crate::schedule::coroutine::switch;
@@ -36,7 +37,12 @@ pub(super) fn count(rt: &mut Rt) {
         rt.exploration.no_thread_yet();
     }
     let limit = rt.config.steps;
-    if rt.exploration.add_step(limit) || rt.signals().stopped() {
+    let too_long = rt.exploration.add_step(limit);
+    if too_long || rt.signals().stopped() {
+        if too_long {
+            let (current, pc) = (rt.threads.current(), rt.pc());
+            rt.finding(TOO_LONG, Some(current), pc, "");
+        }
         finish(rt, Ended::Cut);
     }
 }

@@ -5,37 +5,41 @@ use weakspot_core::OpKind;
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
-use super::scan::{Cursor, Scan, fault};
+use super::scan::{Cursor, Place, Scan, fault, hex};
 
 /// Reads instruction by instruction.
 #[derive(Default)]
 pub(crate) struct Axe {
     begun: bool,
     times: bool,
-    finals: usize,
+    /// What memory held at the end: variables, values, and where that is said.
+    finals: Vec<(Vec<u8>, i64, Place)>,
 }
 
 impl Decoder for Axe {
     fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         match blank(cursor)? {
             None if self.begun => {
-                self.end(builder);
+                self.end(builder).or_else(|m| fault(cursor.at, m))?;
                 return Ok(Decoded::History);
             }
             None => return Ok(Decoded::End),
             Some(b'c') => {
+                let at = cursor.at;
                 cursor.expect("check")?;
-                self.end(builder);
+                self.end(builder).or_else(|m| fault(at, m))?;
                 return Ok(Decoded::History);
             }
             Some(b'f') => {
+                let at = cursor.at;
                 cursor.expect("final")?;
                 blank(cursor)?;
-                address(cursor)?;
+                let var = address(cursor)?.to_vec();
                 blank(cursor)?;
                 cursor.expect("==")?;
-                natural(cursor)?;
-                self.finals += 1;
+                let value = natural(cursor)?;
+                let place = cursor.place(at);
+                self.finals.push((var, value, place));
                 self.begun = true;
                 return Ok(Decoded::Item);
             }
@@ -124,17 +128,40 @@ impl Axe {
         Ok(Decoded::Item)
     }
 
-    fn end(&mut self, builder: &mut Builder) {
+    fn end(&mut self, builder: &mut Builder) -> Result<(), String> {
         let Axe { times, finals, .. } = std::mem::take(self);
-        if finals > 0 {
-            let note = "the lines `final` are left out: what memory held at the end is not used";
-            builder.notes.push(note.into());
-            builder.unchecked.push("final values".into());
+        if let Some(&(_, _, place)) = finals.first() {
+            // All threads say behind a fence that they are done; one more waits for that and reads.
+            let threads = builder.threads();
+            let done: Vec<u32> = (0..threads)
+                .map(|thread| {
+                    let name = format!("done({})", builder.thread_name(thread));
+                    builder.var(name.as_bytes())
+                })
+                .collect::<Result<_, _>>()?;
+            for (thread, &done) in done.iter().enumerate() {
+                builder.push(place, thread as u32, OpKind::Fence, 0, 0)?;
+                builder.push(place, thread as u32, OpKind::Write, done, 1)?;
+            }
+            let last = builder.thread(b"final")?;
+            for &done in &done {
+                builder.push(place, last, OpKind::Read, done, 1)?;
+            }
+            for (var, value, place) in finals {
+                let var = builder.var(&var)?;
+                builder.push(place, last, OpKind::Read, var, value)?;
+            }
+            builder.notes.push(
+                "the lines `final` are reads of a thread `final`, behind all that the others did"
+                    .into(),
+            );
+            builder.unchecked.push("final values under coherence".into());
         }
         if times {
             builder.notes.push("the times behind `@` are not used".into());
             builder.unchecked.push("real-time order".into());
         }
+        Ok(())
     }
 }
 
@@ -149,7 +176,7 @@ fn blank(cursor: &mut Cursor<'_>) -> Scan<Option<u8>> {
     }
 }
 
-/// `M[3]` or `v3`, of which the name is 3.
+/// `M[3]` or `v3`, of which the name is 3; or `M[0x1000]`.
 #[inline]
 fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
     let bracket = match cursor.next()? {
@@ -165,8 +192,11 @@ fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
         }
         _ => return cursor.unexpected("a variable such as `M[0]` or `v0`, or `sync`"),
     };
-    let digits = cursor.word(|b| b.is_ascii_digit())?;
-    if digits.is_empty() {
+    let at = cursor.at;
+    let digits = cursor.word(|b| b.is_ascii_alphanumeric())?;
+    let is_number = digits.iter().all(u8::is_ascii_digit) || hex(digits).is_some();
+    if digits.is_empty() || !is_number {
+        cursor.at = at;
         return cursor.unexpected("the number of a variable");
     }
     if bracket {
@@ -180,7 +210,7 @@ fn address<'a>(cursor: &mut Cursor<'a>) -> Scan<&'a [u8]> {
 #[inline]
 fn without_zeros(digits: &[u8]) -> &[u8] {
     match digits {
-        [b'0', _, ..] => {
+        [b'0', b'0'..=b'9', ..] => {
             let zeros = digits.iter().take_while(|&&b| b == b'0').count();
             &digits[zeros.min(digits.len() - 1)..]
         }

@@ -5,12 +5,17 @@
 //! only at the end it is known whether a read's value was written. Then a table of the writes by
 //! variable and value is made, 16 bytes per slot, and each read looks up its own: linear in all.
 
+mod wrong;
+
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use weakspot_core::{
     History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
 };
 
-use super::scan::Place;
+use self::wrong::Wrong;
+use super::scan::{Place, hex};
 use super::transactions::{self, Marks, Raw, RecordedTxns};
 use crate::error::LogError;
 use crate::names::Index;
@@ -157,9 +162,18 @@ impl Builder {
         self.numbered_thread(number.to_string().as_bytes())
     }
 
-    /// The variable of this name.
+    /// The variable of this name. An address has one name, however its hexadecimal number is
+    /// written.
     #[inline]
     pub(crate) fn var(&mut self, name: &[u8]) -> Result<u32, String> {
+        let address;
+        let name = match name {
+            [b'0', b'x' | b'X', ..] => {
+                address = address_name(name);
+                &address[..]
+            }
+            _ => name,
+        };
         let number =
             self.vars.number(name).map_err(|m| format!("{m} in the name of a variable"))?;
         if number > VAR {
@@ -179,6 +193,16 @@ impl Builder {
             name if name.starts_with(|c: char| c.is_ascii_digit()) => format!("[{name}]"),
             name => name.to_owned(),
         }
+    }
+
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> u32 {
+        self.threads.len() as u32
+    }
+
+    /// The name of a thread.
+    pub(crate) fn thread_name(&self, thread: u32) -> &str {
+        &self.threads.names[thread as usize]
     }
 
     /// How many operations there are.
@@ -276,13 +300,14 @@ impl Builder {
 
     /// Says what a variable is at first, which must not have been said before.
     pub(crate) fn say_initial(&mut self, name: &str, value: Value) -> Result<(), String> {
+        let name = String::from_utf8_lossy(&address_name(name.as_bytes())).into_owned();
         if self.follows && self.vars.find(name.as_bytes()).is_some() {
             return Err(format!(
                 "the initial value of `{name}` is given behind an operation on it, which a history \
                  that is followed cannot use"
             ));
         }
-        match self.initial.insert(name.to_owned(), value) {
+        match self.initial.insert(name.clone(), value) {
             None => Ok(()),
             Some(_) => Err(format!("the initial value of `{name}` is given twice")),
         }
@@ -379,7 +404,7 @@ impl Builder {
     }
 
     /// The history, if each read reads what was written; also the lines of its operations.
-    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, LogError> {
+    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, Wrong> {
         let threads = self.threads.len();
         let mut starts = vec![0u32; threads + 1];
         for &thread in &self.of {
@@ -390,7 +415,7 @@ impl Builder {
         }
         self.sort(&starts);
         let initial = self.initial_values();
-        let writes = self.writes(&starts)?;
+        let writes = self.writes();
         let froms = self.reads_from(&starts, &initial, &writes)?;
         drop(writes);
         if let Some(lines) = lines {
@@ -464,39 +489,17 @@ impl Builder {
         initial
     }
 
-    /// The writes by variable and value. A value may be written twice only where reads say which
-    /// of its writes they read.
-    fn writes(&self, starts: &[u32]) -> Result<WriteTable, LogError> {
+    /// The writes by variable and value, which may be written twice: a read of such a value has to
+    /// say which of its writes it reads.
+    fn writes(&self) -> WriteTable {
         let count = self.ops.iter().filter(|op| op.writes()).count();
         let mut writes = WriteTable::with_room_for(count);
-        let may_repeat = !self.froms.is_empty();
-        for (i, number) in numbers(&self.of, starts).enumerate() {
-            let (op, value) = (self.ops[number as usize], self.values[number as usize]);
-            if op.writes() && !writes.insert(op.var(), value, number) && !may_repeat {
-                return Err(LogError::new(self.places[i].into(), self.repeated(starts, i, number)));
+        for (number, (op, &value)) in self.ops.iter().zip(&self.values).enumerate() {
+            if op.writes() {
+                writes.insert(op.var(), value, number as u32);
             }
         }
-        Ok(writes)
-    }
-
-    /// What to say of a second write of a value, by its place in the file and its number.
-    #[cold]
-    fn repeated(&self, starts: &[u32], at: usize, number: u32) -> String {
-        let (op, value) = (self.ops[number as usize], self.values[number as usize]);
-        let is_first = |other: u32| {
-            let first = self.ops[other as usize];
-            first.writes() && first.var() == op.var() && self.values[other as usize] == value
-        };
-        let first = numbers(&self.of, starts).take(at).position(is_first);
-        let first = first.map_or(String::new(), |i| {
-            let place = self.places[i];
-            format!(" (first at line {}, column {})", place.line(), place.column())
-        });
-        format!(
-            "{value} is written to `{}` a second time{first}, so it is not clear what a read of it \
-             reads; in jsonl and text reads can say `from`",
-            self.shown_var(op.var())
-        )
+        writes
     }
 
     /// What each operation reads, thread by thread.
@@ -505,7 +508,7 @@ impl Builder {
         starts: &[u32],
         initial: &[Value],
         writes: &WriteTable,
-    ) -> Result<Vec<u32>, LogError> {
+    ) -> Result<Vec<u32>, Wrong> {
         let mut result = vec![INITIAL; self.ops.len()];
         let (mut olds, mut froms) = (self.olds.iter(), self.froms.iter().peekable());
         for (i, number) in numbers(&self.of, starts).enumerate() {
@@ -518,13 +521,22 @@ impl Builder {
             let said = froms.next_if(|f| f.op as usize == i);
             let from = match said {
                 Some(from) => self.said(from.source, op.var(), value, starts, initial),
-                None => self.found(op.var(), value, initial, writes),
+                None => self.found(op.var(), value, starts, initial, writes),
             };
             let place = said.map_or(self.places[i], |f| f.place);
-            let from = from.map_err(|m| LogError::new(place.into(), m))?;
+            let from = from.map_err(|m| {
+                let error = LogError::new(place.into(), m);
+                let unwritten = match writes.find(op.var(), value) {
+                    Written::Never if said.is_none() => {
+                        self.unwritten(i, op.var(), value, starts, initial)
+                    }
+                    _ => None,
+                };
+                Wrong { error, unwritten }
+            })?;
             if from == number {
                 let message = "an update that reads what it writes itself";
-                return Err(LogError::new(self.places[i].into(), message));
+                return Err(LogError::new(self.places[i].into(), message).into());
             }
             result[number as usize] = from;
         }
@@ -536,6 +548,7 @@ impl Builder {
         &self,
         var: u32,
         value: Value,
+        starts: &[u32],
         initial: &[Value],
         writes: &WriteTable,
     ) -> Result<u32, String> {
@@ -543,27 +556,7 @@ impl Builder {
         match writes.find(var, value) {
             Written::Once(op) if !is_initial || self.writes_first => Ok(op),
             Written::Never if is_initial => Ok(INITIAL),
-            found => Err(self.not_found(&found, var, value)),
-        }
-    }
-
-    #[cold]
-    fn not_found(&self, found: &Written, var: u32, value: Value) -> String {
-        let name = self.shown_var(var);
-        match found {
-            Written::Once(_) => format!(
-                "{value} is the initial value of `{name}` and is written to it as well, so it is \
-                 not clear what this reads"
-            ),
-            Written::Often => format!(
-                "{value} is written to `{name}` more than once, and this does not say which write \
-                 it reads"
-            ),
-            Written::Never if self.dropped.contains(&(var, value)) => format!(
-                "{value} was written to `{name}` only by a transaction that was aborted, failed \
-                 or not committed"
-            ),
-            Written::Never => format!("nobody wrote {value} to `{name}`"),
+            found => Err(self.not_found(&found, var, value, starts)),
         }
     }
 
@@ -604,6 +597,14 @@ impl Builder {
             }
             _ => Ok(number),
         }
+    }
+}
+
+/// The shortest way to write an address in hexadecimal digits; other names as they are.
+fn address_name(name: &[u8]) -> Cow<'_, [u8]> {
+    match hex(name) {
+        Some(address) => Cow::Owned(format!("{address:#x}").into_bytes()),
+        None => Cow::Borrowed(name),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::csv::Columns;
 use crate::source::MARK;
 
 /// The formats of histories.
@@ -23,11 +24,13 @@ pub enum HistoryFormat {
     Awdit,
     /// Jepsen's EDN, of registers.
     Edn,
+    /// Columns between commas, tabs, semicolons or blanks.
+    Csv,
 }
 
 impl HistoryFormat {
     /// All formats.
-    pub const ALL: [HistoryFormat; 8] = [
+    pub const ALL: [HistoryFormat; 9] = [
         HistoryFormat::Jsonl,
         HistoryFormat::Text,
         HistoryFormat::Axe,
@@ -36,6 +39,7 @@ impl HistoryFormat {
         HistoryFormat::Plume,
         HistoryFormat::Awdit,
         HistoryFormat::Edn,
+        HistoryFormat::Csv,
     ];
 
     /// What the format is called in options.
@@ -50,6 +54,7 @@ impl HistoryFormat {
             HistoryFormat::Plume => "plume",
             HistoryFormat::Awdit => "awdit",
             HistoryFormat::Edn => "edn",
+            HistoryFormat::Csv => "csv",
         }
     }
 
@@ -71,6 +76,7 @@ impl HistoryFormat {
             "plume" => Some(HistoryFormat::Plume),
             "awdit" => Some(HistoryFormat::Awdit),
             "edn" => Some(HistoryFormat::Edn),
+            "csv" | "tsv" => Some(HistoryFormat::Csv),
             _ => None,
         }
     }
@@ -94,7 +100,10 @@ impl HistoryFormat {
     #[must_use]
     pub fn has_transactions(self) -> bool {
         match self {
-            HistoryFormat::Jsonl | HistoryFormat::Text | HistoryFormat::Axe => false,
+            HistoryFormat::Jsonl
+            | HistoryFormat::Text
+            | HistoryFormat::Axe
+            | HistoryFormat::Csv => false,
             HistoryFormat::Dbcop
             | HistoryFormat::DbcopJson
             | HistoryFormat::Plume
@@ -114,6 +123,10 @@ impl HistoryFormat {
                 // A tag in EDN has its form behind it; else it is a comment of Axe.
                 [b'#', next, ..] if next.is_ascii_alphabetic() && line.contains(&b'{') => {
                     return Some(HistoryFormat::Edn);
+                }
+                // The first line of a table may be a comment.
+                [b'#', ..] if line.len() < text.len() && Columns::is_header(line) => {
+                    return Some(HistoryFormat::Csv);
                 }
                 [b'#', ..] => {}
                 [] => return None,
@@ -174,6 +187,7 @@ fn of_line(line: &[u8]) -> HistoryFormat {
         [b'w' | b'r', b' ' | b'\t', ..] => HistoryFormat::Awdit,
         _ if is_rule(b'=') => HistoryFormat::Awdit,
         _ if is_rule(b'-') => HistoryFormat::Dbcop,
+        _ if Columns::is_header(line) => HistoryFormat::Csv,
         _ => HistoryFormat::Text,
     }
 }

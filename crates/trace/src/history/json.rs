@@ -75,7 +75,7 @@ impl Decoder for Json {
             State::Init { first } => match value::key(cursor, first)? {
                 Some(key) => {
                     let at = cursor.at;
-                    let value = cursor.integer("a whole number of 64 bits")?;
+                    let value = integer(cursor)?;
                     let name = text(key, at)?;
                     builder.say_initial(&name, value).or_else(|m| fault(at, m))?;
                     self.state = State::Init { first: false };
@@ -166,6 +166,29 @@ impl Json {
         self.state = next;
         Ok(Decoded::Item)
     }
+}
+
+/// A number, or a hexadecimal one in quotes.
+#[inline]
+fn integer(cursor: &mut Cursor<'_>) -> Scan<i64> {
+    const NUMBER: &str = "a whole number of 64 bits";
+    if cursor.next()? != Some(b'"') {
+        return cursor.integer(NUMBER);
+    }
+    let start = cursor.at;
+    let text = cursor.string()?;
+    let end = cursor.at;
+    if !matches!(text, [b'"', b'0', b'x' | b'X', ..] | [b'"', b'-', b'0', b'x' | b'X', ..]) {
+        cursor.at = start;
+        return cursor.unexpected(NUMBER);
+    }
+    cursor.at = start + 1;
+    let value = cursor.integer(NUMBER)?;
+    if cursor.at + 1 != end {
+        return cursor.unexpected("the end of the number");
+    }
+    cursor.at = end;
+    Ok(value)
 }
 
 /// The characters of a key.
@@ -318,7 +341,7 @@ impl<'a> Members<'a> {
         if cursor.next()? == Some(b'n') && cursor.eat("null")? {
             return Ok(());
         }
-        let mut integer = || Ok(Some((cursor.integer("a whole number of 64 bits")?, at)));
+        let mut integer = || Ok(Some((integer(cursor)?, at)));
         let is_first = match key {
             b"\"kind\"" => self.kind.replace(kind(cursor)?).is_none(),
             b"\"var\"" => {

@@ -9,7 +9,7 @@ use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, is_idle, unread};
 use super::scan::Place;
-use super::{HistoryFormat, axe, json, plume, text};
+use super::{Columns, HistoryFormat, axe, csv, json, plume, text};
 use crate::error::LogError;
 use crate::source::{LONGEST, Source};
 
@@ -25,6 +25,8 @@ pub struct OpReader {
     /// Whether that was said, so that everything about it is to be forgotten.
     parted: bool,
     failed: Option<LogError>,
+    /// What is said about the columns of a log.
+    columns: Option<Columns>,
 }
 
 /// What comes next.
@@ -49,7 +51,14 @@ impl OpReader {
     #[must_use]
     pub fn new(source: Box<dyn Read + Send>, format: Option<HistoryFormat>) -> OpReader {
         let (source, names) = (Some(Source::new(source)), OpNames::default());
-        OpReader { source, format, items: None, names, parting: false, parted: false, failed: None }
+        let (parting, parted, failed, columns) = (false, false, None, None);
+        OpReader { source, format, items: None, names, parting, parted, failed, columns }
+    }
+
+    /// Says what the columns of a log are.
+    pub fn set_columns(&mut self, columns: Columns) {
+        self.format = Some(HistoryFormat::Csv);
+        self.columns = Some(columns);
     }
 
     /// The threads and variables so far, and the initial values of these. There are no values of
@@ -129,7 +138,7 @@ impl OpReader {
                 Err(e) => return Err(unread(Place::FIRST, &e)),
             }
         };
-        let decoder = decoder(format)?;
+        let decoder = decoder(format, self.columns.take())?;
         let builder = Builder::following();
         self.items = self.source.take().map(|source| Items::new(source, decoder, builder));
         Ok(true)
@@ -146,19 +155,23 @@ fn detect(source: &Source) -> Option<HistoryFormat> {
 }
 
 /// What reads the operations of this format one by one.
-fn decoder(format: HistoryFormat) -> Result<Box<dyn Decoder + Send>, LogError> {
+fn decoder(
+    format: HistoryFormat,
+    columns: Option<Columns>,
+) -> Result<Box<dyn Decoder + Send>, LogError> {
     Ok(match format {
         HistoryFormat::Text => Box::new(text::Text::default()),
         HistoryFormat::Axe => Box::new(axe::Axe::default()),
         HistoryFormat::Plume => Box::new(plume::Plume::followed()),
         HistoryFormat::Jsonl => Box::new(json::JsonOps),
+        HistoryFormat::Csv => Box::new(csv::Csv::with_columns(columns)),
         HistoryFormat::Dbcop
         | HistoryFormat::DbcopJson
         | HistoryFormat::Awdit
         | HistoryFormat::Edn => {
             let message = format!(
                 "the format {} does not say operation by operation what happens, so it cannot be \
-                 followed; expected text, axe, plume or jsonl",
+                 followed; expected text, axe, plume, csv or jsonl",
                 format.key()
             );
             return Err(LogError::new(Place::FIRST.into(), message));

@@ -7,8 +7,8 @@ use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
 use super::transactions::RecordedTxns;
-use super::{HistoryFormat, axe, dbcop, dbcop_json, edn, elle, json, plume, text};
-use crate::error::LogError;
+use super::{Columns, HistoryFormat, axe, csv, dbcop, dbcop_json, edn, elle, json, plume, text};
+use crate::error::{LogError, UnwrittenRead};
 use crate::source::{LONGEST, Source};
 
 /// Reads histories, one after the other.
@@ -18,6 +18,7 @@ pub struct HistoryReader {
     /// The lines of the operations of the last history, if somebody wants them.
     lines: Option<Vec<u32>>,
     ended: Option<Result<(), LogError>>,
+    unwritten: Option<Box<UnwrittenRead>>,
 }
 
 impl HistoryReader {
@@ -45,7 +46,21 @@ impl HistoryReader {
 
     fn over(source: Source, format: HistoryFormat) -> HistoryReader {
         let items = Items::new(source, decoder(format), Builder::default());
-        HistoryReader { items, format, lines: None, ended: None }
+        HistoryReader { items, format, lines: None, ended: None, unwritten: None }
+    }
+
+    /// A reader of a log whose lines have these columns.
+    #[must_use]
+    pub fn columns(source: Box<dyn Read + Send>, columns: Columns) -> HistoryReader {
+        let decoder = Box::new(csv::Csv::with_columns(Some(columns)));
+        let items = Items::new(Source::new(source), decoder, Builder::default());
+        HistoryReader {
+            items,
+            format: HistoryFormat::Csv,
+            lines: None,
+            ended: None,
+            unwritten: None,
+        }
     }
 
     /// The format that is read.
@@ -75,6 +90,12 @@ impl HistoryReader {
         self.ended.is_some()
     }
 
+    /// The read of a value that nobody wrote because of which the last history was wrong.
+    #[must_use]
+    pub fn unwritten(&self) -> Option<&UnwrittenRead> {
+        self.unwritten.as_deref()
+    }
+
     /// The next history; `None` when there are no more.
     ///
     /// # Errors
@@ -82,10 +103,15 @@ impl HistoryReader {
     /// further: further calls give the same error.
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Recorded>, LogError> {
+        self.unwritten = None;
         if !self.read_next()? {
             return Ok(None);
         }
-        std::mem::take(&mut self.items.builder).finish(self.lines.as_mut()).map(Some)
+        let history = std::mem::take(&mut self.items.builder).finish(self.lines.as_mut());
+        history.map(Some).map_err(|wrong| {
+            self.unwritten = wrong.unwritten;
+            wrong.error
+        })
     }
 
     /// Reads all of the next history; false if there is none. Remembers how reading ended.
@@ -147,5 +173,6 @@ fn decoder(format: HistoryFormat) -> Box<dyn Decoder + Send> {
         HistoryFormat::Plume => Box::new(plume::Plume::default()),
         HistoryFormat::Awdit => Box::new(plume::Awdit::default()),
         HistoryFormat::Edn => Box::new(edn::Edn::default()),
+        HistoryFormat::Csv => Box::new(csv::Csv::default()),
     }
 }

@@ -58,6 +58,18 @@ impl From<Place> for LogPlace {
     }
 }
 
+/// The number that `0x` and up to 16 hexadecimal digits are; zeros in front do not count.
+pub(crate) fn hex(word: &[u8]) -> Option<u64> {
+    let (b"0x" | b"0X", digits) = word.split_at_checked(2)? else { return None };
+    let zeros = digits.iter().take_while(|&&b| b == b'0').count();
+    let is_hex = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    if !is_hex || digits.len() - zeros > 16 {
+        return None;
+    }
+    let digit = |b: &u8| u64::from(char::from(*b).to_digit(16).unwrap_or(0));
+    Some(digits.iter().fold(0, |n, b| n << 4 | digit(b)))
+}
+
 /// Stops because of what stands before this byte.
 pub(crate) fn fault<T>(at: usize, message: impl Into<String>) -> Scan<T> {
     Err(Stop::Fault(Box::new(Fault::new(at, message))))
@@ -181,13 +193,17 @@ impl<'a> Cursor<'a> {
         if self.ended { Ok(&self.data[start..]) } else { Err(Stop::More) }
     }
 
-    /// A whole number of 64 bits, perhaps with a sign.
+    /// A whole number of 64 bits: decimal, perhaps with a sign, or `0x` and up to 16 hexadecimal
+    /// digits, which are the bits of the number.
     #[inline]
     pub(crate) fn integer(&mut self, what: &str) -> Scan<i64> {
         let start = self.at;
         let negative = self.data.get(self.at) == Some(&b'-');
         self.at += usize::from(negative);
         let first = self.at;
+        if let [b'0', b'x' | b'X', ..] = self.data[first..] {
+            return self.hexadecimal(start, negative, what);
+        }
         let mut value: i64 = 0;
         let mut fits = true;
         while let Some(&byte @ b'0'..=b'9') = self.data.get(self.at) {
@@ -221,6 +237,22 @@ impl<'a> Cursor<'a> {
                 ),
             ),
         }
+    }
+
+    /// The rest of a number that begins with `0x` behind its sign.
+    fn hexadecimal(&mut self, start: usize, negative: bool, what: &str) -> Scan<i64> {
+        let word = self.word(|b| b.is_ascii_alphanumeric() || b == b'-')?;
+        let value = hex(word).and_then(|bits| match negative {
+            true => i64::try_from(bits).ok().map(|value| -value),
+            false => Some(bits as i64),
+        });
+        value.map_or_else(
+            || {
+                let found = String::from_utf8_lossy(&self.data[start..self.at]);
+                fault(start, format!("expected {what}, found `{found}`"))
+            },
+            Ok,
+        )
     }
 
     /// A string in quotes, with its quotes, as JSON writes them.

@@ -34,7 +34,7 @@ pub fn write_transactions(
         HistoryFormat::Plume => writer.plume()?,
         HistoryFormat::Awdit => writer.awdit()?,
         HistoryFormat::Edn => writer.edn()?,
-        HistoryFormat::Jsonl | HistoryFormat::Text | HistoryFormat::Axe => {
+        HistoryFormat::Jsonl | HistoryFormat::Text | HistoryFormat::Axe | HistoryFormat::Csv => {
             let message = format!("{} has no transactions", format.key());
             return Err(WriteError::other(message));
         }

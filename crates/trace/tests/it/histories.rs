@@ -282,7 +282,7 @@ fn jsonl_that_is_wrong() {
         &cases,
         &expect_test::expect![[r#"
             line 1, column 14: nobody wrote 1 to `x`
-            line 2, column 3: 1 is written to `x` a second time (first at line 1, column 14), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t1: w x 1 | 
             line 1, column 45: 0 is the initial value of `x` and is written to it as well, so it is not clear what this reads
             line 1, column 29: nobody wrote 0 to `x`
             line 1, column 14: an update that reads what it writes itself
@@ -291,7 +291,7 @@ fn jsonl_that_is_wrong() {
             line 1, column 82: operation 0 of `t0` does not write `y`
             line 1, column 84: expected `,`, found `]`
             line 1, column 82: the initial value of `x` is 0, not 1
-            line 1, column 120: 1 is written to `x` more than once, and this does not say which write it reads
+            line 1, column 120: 1 is written to `x` more than once (lines 1 and 1), and this does not say which write it reads; in jsonl and text reads can say `from`
             line 1, column 45: expected `,` or `]`, found the end of the text
             line 1, column 43: expected `,` or `}`, found the end of the text
             line 1, column 36: expected `,` or `}`, found `"`
@@ -371,8 +371,8 @@ fn texts() {
             history | t0: w x 1 | 
             history "c d" | 
             line 1, column 5: nobody wrote 1 to `ä`
-            line 3, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
-            line 2, column 5: 1 is written to `x` a second time (first at line 1, column 5), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t1: w ü 2 | t1: w x 1 | 
+            line 3, column 5: 1 is written to `x` more than once (lines 1 and 2), and this does not say which write it reads; in jsonl and text reads can say `from`
             line 1, column 1: expected a thread with a colon, such as `t0:`, or `history` or `init`
             line 1, column 4: expected a blank behind the colon
             line 1, column 5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
@@ -416,13 +416,13 @@ fn texts_of_axe() {
         &expect_test::expect![[r#"
             history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
               note: the times behind `@` are not used
-            history | t0: w 0 1 | t0: fence | t3: u 0 1 -> 2 | 
-              note: the lines `final` are left out: what memory held at the end is not used
+            history | t0: w 0 1 | t0: fence | t0: fence | t0: w done(t0) 1 | t3: u 0 1 -> 2 | t3: fence | t3: w done(t3) 1 | final: r done(t0) 1 | final: r done(t3) 1 | final: r 0 2 | 
+              note: the lines `final` are reads of a thread `final`, behind all that the others did
             history | 
             history | t7: r 1 0 | 
             line 1, column 12: 0 is the initial value of all variables and cannot be written
             line 1, column 4: nobody wrote 4 to `[0]`
-            line 1, column 17: 1 is written to `[0]` a second time (first at line 1, column 4), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w 0 1 | t1: w 0 1 | 
             line 1, column 17: an atomic update of two variables
             line 1, column 1: expected the number of a thread, `final` or `check`, found `x`
             line 1, column 6: expected the number of a variable, found `x`
@@ -464,7 +464,7 @@ fn texts_of_dbcop() {
               note: 1 transaction that did not happen (aborted, failed or not committed) is left out
             history | t0: | t1: | t2: | t0: w x 0 | t1: r x 0 from t0 0 | t2: r y 0 | 
             line 3, column 2: 1 was written to `x` only by a transaction that was aborted, failed or not committed
-            line 1, column 9: 1 is written to `x` a second time (first at line 1, column 2), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w x 1 | t0: w x 1 | 
             line 1, column 2: nobody wrote 5 to `x`
             line 1, column 5: expected a version, a number from 0 on, found `?`
             line 1, column 3: expected `:=` or `==`, found `=`
@@ -537,7 +537,7 @@ fn texts_of_plume_and_awdit() {
               note: of aborted transactions 1 event is left out
             line 2, column 1: 1 was written to `[0]` only by a transaction that was aborted, failed or not committed
             line 1, column 1: nobody wrote 3 to `[0]`
-            line 2, column 1: 1 is written to `[0]` a second time (first at line 1, column 1), so it is not clear what a read of it reads; in jsonl and text reads can say `from`
+            history | t0: w 0 1 | t1: w 0 1 | 
             line 1, column 8: expected `,`, found `)`
             line 1, column 5: expected a value, a whole number, found `a`
             line 1, column 3: expected a key, found `,`
@@ -569,6 +569,149 @@ fn texts_of_plume_and_awdit() {
             line 2, column 4: expected the end of the line, found `-`
         "#]],
     );
+}
+
+#[test]
+fn tables() {
+    let cases = [
+        "cycle,core,op,addr,data,size\n1,0,ST,0x1000,0x1,4\n2,c,LD,0X001000,1,4\n3,c,fence\n4,c,mb,,,\n5,0,swap,8192,0->0x10,8\n6,0,R,0x2000,16,8\n",
+        "core\top\taddr\tdata\told\n0\tW\tx\t1\t\n0\trmw\tx\t2\t1\n# a comment\n\n1\tR\tx\t2\t\n",
+        "# core op addr:hex data:hex\r\n0 st 80001000 ff\r\n1  ld  0x80001000   0xff\r\n",
+        "hart;value;address;type\n0;1;a;write\n\"1\"; 1 ;\"a\";READ",
+        "core,op,addr,data\n0,W,x,0xffffffffffffffff\n1,R,x,-1\n",
+        "core,op,addr,data\n0,W,x\n",
+        "core,op,addr,data\n0,W,x,1,7\n",
+        "core,op,addr,data\n0,W,x,ff\n",
+        "core,op,addr,data\n0,W,x,0x12345678901234567\n",
+        "core,op,addr,data\n0,BR,x,1\n",
+        "core,op,addr,data\n0,W,0010,1\n",
+        "core,op,addr,data\n0,W,,1\n",
+        "core,op,addr,data\n,W,x,1\n",
+        "core,op,addr,data\n0,rmw,x,1\n",
+        "core,op,addr,data,size\n0,W,0x1000,1,4\n0,R,0x1000,1,8\n",
+        "core,op,addr,data,size\n0,W,0x1000,1,4\n0,R,0x1002,1,4\n",
+        "core,op,addr,data,size\n0,W,0x1000,1,0\n",
+        "core,op,addr,core,data\n",
+        "core,op,data\n0,W,1\n",
+        "0,W,x,1\n",
+        "",
+    ];
+    check(
+        HistoryFormat::Csv,
+        &cases,
+        &expect_test::expect![[r#"
+            history | core0: w 0x1000 1 | core0: u 0x2000 0 -> 16 | core0: r 0x2000 16 | c: r 0x1000 1 | c: fence | c: fence | 
+              note: the cycles are not used: the order of each core's own lines counts
+            history | core0: w x 1 | core0: u x 1 -> 2 | core1: r x 2 | 
+            history | core0: w 0x80001000 255 | core1: r 0x80001000 255 | 
+            history | core0: w a 1 | core1: r a 1 | 
+            history | core0: w x -1 | core1: r x -1 | 
+            line 2, column 1: expected 4 columns, found 3; a column of the name - is not used
+            line 2, column 1: expected 4 columns, found 5; a column of the name - is not used
+            line 2, column 7: expected a number: decimal, or hexadecimal behind 0x, or in a column that is called `data:hex` and so on, found `ff`
+            line 2, column 7: expected a number: decimal, or hexadecimal behind 0x, or in a column that is called `data:hex` and so on, found `0x12345678901234567`
+            line 2, column 3: expected R, read, load or ld, W, write, store or st, rmw, amo, swap or cas, or fence, found `BR`
+            line 2, column 5: expected a decimal address, or a hexadecimal one behind 0x or in a column that is called `addr:hex`, found `0010`
+            line 2, column 7: a line without an address
+            line 2, column 7: a line without a core
+            line 2, column 9: an update reads one value and writes another: expected both, as in `0->1`, or a column `old`
+            line 3, column 1: 8 bytes at 0x1000 overlap 4 bytes at 0x1000 in part: accesses of different sizes are not compared yet
+            line 3, column 1: 4 bytes at 0x1002 overlap 4 bytes at 0x1000 in part: accesses of different sizes are not compared yet
+            line 2, column 14: expected a size from 1 to 64 bytes, found `0`
+            line 1, column 1: two columns are the core
+            line 1, column 1: no column is the addr; expected columns of cycle, core, op, addr, data, old, size and - (not used)
+            line 1, column 1: expected a first line that names the columns, such as `cycle,core,op,addr,data`, or --columns
+        "#]],
+    );
+}
+
+#[test]
+fn reads_of_what_nobody_wrote() {
+    let text = "a: w x 1\nb: w x 2\nb: w y 7\nc: r x 7\na: w x 3\n";
+    let mut reader = HistoryReader::new(Box::new(Cursor::new(text)), HistoryFormat::Text);
+    let error = reader.next().expect_err("nobody wrote 7");
+    assert_eq!(error.to_string(), "line 4, column 4: nobody wrote 7 to `x`");
+    let read = reader.unwritten().expect("a read").clone();
+    let writes: Vec<_> =
+        read.last_writes.iter().map(|w| (w.thread.as_str(), w.value, w.line)).collect();
+    assert_eq!((&read.thread[..], &read.var[..], read.value, read.writes), ("c", "x", 7, 3));
+    assert_eq!(writes, [("b", 2, 2), ("a", 1, 1)]);
+    assert_eq!(reader.next(), Ok(None));
+    assert_eq!(reader.unwritten(), None);
+    // What is wrong otherwise, or was written by somebody who is left out, is none.
+    for (text, format) in [
+        ("a: w x 1\nb: w x 1\nc: r x 1\n", HistoryFormat::Text),
+        ("a: w x 1\nb: r x 2 from a 0\n", HistoryFormat::Text),
+        ("w(0,5,0,-1)\nr(0,5,1,1)\n", HistoryFormat::Plume),
+    ] {
+        let mut reader = HistoryReader::new(Box::new(Cursor::new(text)), format);
+        reader.next().expect_err(text);
+        assert_eq!(reader.unwritten(), None, "{text}");
+    }
+}
+
+#[test]
+fn columns_that_are_named() {
+    let read = |columns: &str, text: &'static str| -> Result<Vec<(usize, String)>, String> {
+        let columns = weakspot_trace::Columns::parse(columns)?;
+        let mut reader =
+            HistoryReader::columns(Box::new(std::io::Cursor::new(text.as_bytes())), columns);
+        let history = reader.next().map_err(|error| error.to_string())?.ok_or("nothing")?;
+        Ok(named(&history))
+    };
+    let plain = read("-,core,op,addr,data", "120 a ST 0x10 1\n121 b LD 0x10 1\n");
+    assert!(plain.is_ok(), "{plain:?}");
+    // A line with names does not matter then.
+    let headed = "x,who,op,core,data\n";
+    assert!(read("-,core,op,addr,data", headed).is_err());
+    let headed = "time,core,op,addr,data\n120,a,ST,0x10,1\n121,b,LD,0x10,1\n";
+    assert_eq!(read("-,core,op,addr,data", headed), plain);
+    for wrong in ["", "core,op,addr", "core,op,addr,data,data", "core,op,addr,data,x"] {
+        assert!(weakspot_trace::Columns::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Random histories as tables are the same as in our own text.
+#[test]
+fn tables_are_histories() {
+    let size =
+        HistorySize { threads: 3, vars: 3, ops: 12, updates: true, fences: true, changes: 0 };
+    for seed in 0..300 {
+        let history = recorded(random_history(&mut Rng::new(seed), size), None);
+        let (ops, names) = (&history.ops, &history.names);
+        let mut table = String::from("data,op,addr,core,old\n");
+        let mut text = String::new();
+        for op in 0..ops.len() as u32 {
+            let value = names.values[op as usize];
+            let core = &names.threads[ops.thread_of(op)];
+            let var = names.vars.get(ops.var(op) as usize).map_or("", |var| var);
+            let old = match ops.from(op) {
+                Some(from) => names.values[from as usize],
+                None => names.initial.get(ops.var(op) as usize).copied().unwrap_or(0),
+            };
+            let (row, line) = match ops.kind(op) {
+                OpKind::Fence => (",fence,,{core},".to_owned(), "fence".to_owned()),
+                OpKind::Read => {
+                    (format!("{value:#x},R,{var},{{core}},"), format!("r {var} {value}"))
+                }
+                OpKind::Write => (format!("{value},W,{var},{{core}},"), format!("w {var} {value}")),
+                OpKind::Update => (
+                    format!("{value},rmw,{var},{{core}},{old}"),
+                    format!("u {var} {old} -> {value}"),
+                ),
+            };
+            table += &format!("{}\n", row.replace("{core}", core));
+            text += &format!("{core}: {line}\n");
+        }
+        let (as_table, as_text) = (
+            read(table.as_bytes(), HistoryFormat::Csv),
+            read(text.as_bytes(), HistoryFormat::Text),
+        );
+        let shown = |(all, error): (Vec<Recorded>, Option<LogError>)| {
+            (all.iter().map(named).collect::<Vec<_>>(), error.is_some())
+        };
+        assert_eq!(shown(as_table), shown(as_text), "seed {seed}");
+    }
 }
 
 #[test]
@@ -654,34 +797,41 @@ fn what_cannot_be_said() {
         t0: fence: plume: Plume cannot say fences
         t0: fence: awdit: AWDIT cannot say fences
         t0: fence: edn: EDN says when operations began and ended, which a history does not know
+        t0: fence: csv: tables of columns are read, not written
         init x 1 | t0: r x 1: axe: Axe cannot say that `x` is not 0 at first
         init x 1 | t0: r x 1: dbcop: dbcop cannot say that `x` is not 0 at first
         init x 1 | t0: r x 1: dbcop-json: dbcop cannot say that `x` is not 0 at first
         init x 1 | t0: r x 1: plume: Plume cannot say that `x` is not 0 at first
         init x 1 | t0: r x 1: awdit: AWDIT cannot say that `x` is not 0 at first
         init x 1 | t0: r x 1: edn: EDN says when operations began and ended, which a history does not know
+        init x 1 | t0: r x 1: csv: tables of columns are read, not written
         t0: w x -1: axe: Axe cannot say the value -1
         t0: w x -1: dbcop: dbcop cannot say the value -1
         t0: w x -1: dbcop-json: dbcop cannot say the value -1
         t0: w x -1: plume: Plume cannot say the value -1
         t0: w x -1: awdit: AWDIT cannot say the value -1
         t0: w x -1: edn: EDN says when operations began and ended, which a history does not know
+        t0: w x -1: csv: tables of columns are read, not written
         t0: w x 0: axe: Axe cannot say that the initial value 0 is written to `x`
         t0: w x 0: dbcop: dbcop cannot say that the initial value 0 is written to `x`
         t0: w x 0: dbcop-json: dbcop cannot say that the initial value 0 is written to `x`
         t0: w x 0: plume: Plume cannot say that the initial value 0 is written to `x`
         t0: w x 0: awdit: AWDIT cannot say that the initial value 0 is written to `x`
         t0: w x 0: edn: EDN says when operations began and ended, which a history does not know
+        t0: w x 0: csv: tables of columns are read, not written
         t0: w x 12345678901: axe: Axe cannot say the value 12345678901
         t0: w x 12345678901: edn: EDN says when operations began and ended, which a history does not know
+        t0: w x 12345678901: csv: tables of columns are read, not written
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: axe: Axe cannot say that 1 is written to `x` twice
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: dbcop: dbcop cannot say that 1 is written to `x` twice
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: dbcop-json: dbcop cannot say that 1 is written to `x` twice
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: plume: Plume cannot say that 1 is written to `x` twice
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: awdit: AWDIT cannot say that 1 is written to `x` twice
         t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: edn: EDN says when operations began and ended, which a history does not know
+        t0: w x 1 | t1: w x 1 | t2: r x 1 from t0 0: csv: tables of columns are read, not written
         t0: r x 0: awdit: AWDIT cannot say that the initial value of `x` is read
         t0: r x 0: edn: EDN says when operations began and ended, which a history does not know
+        t0: r x 0: csv: tables of columns are read, not written
     "#]].assert_eq(&said);
 }
 
@@ -691,10 +841,17 @@ fn damage() {
     let size =
         HistorySize { threads: 3, vars: 3, ops: 12, updates: true, fences: false, changes: 0 };
     let edn = b"[{:type :ok :process 0 :f :txn :value [[:w :x 1]]} ; note\n #a.b{:type :ok :process 1 :f :cas, :value [:k [0 \\c]]} {:type :info :process 2 :f :txn :value [[:r \"x\" nil] [:w :x -2]]}]".to_vec();
+    let table =
+        "# a log\ncycle,core,op,addr,data:hex,size\n1,ä,W,0x10,ff,4\n2,\"b\",r,\"16\",0xFF,4\n\
+                 3,b,rmw,0x20,0->1,4\n4,b,fence\n"
+            .as_bytes()
+            .to_vec();
     let mut rng = Rng::new(3);
     for format in HistoryFormat::ALL {
         let mut files = vec![edn.clone()];
-        if format != HistoryFormat::Edn {
+        if format == HistoryFormat::Csv {
+            files = vec![table.clone()];
+        } else if format != HistoryFormat::Edn {
             files.clear();
             while files.len() < 4 {
                 let history = recorded(random_history(&mut rng, size), Some("ä"));

@@ -4,11 +4,13 @@
 //! - `refusals`: texts that are wrong, with the place and what is said about it;
 //! - `resume`: writing on behind what is there;
 //! - `documented`: what the documentation shows, and the corpus;
+//! - `finals`: what memory held at the end, against all runs of the machines;
 //! - `histories`: the same for histories: round trips, refusals, damage;
 //! - `transactions`: the same for histories of transactions.
 
 mod damage;
 mod documented;
+mod finals;
 mod following;
 mod histories;
 mod refusals;

@@ -82,6 +82,12 @@ impl Fixed {
                         open[chains.of(op)] = op;
                         opened.push(chains.of(op));
                     }
+                    OpKind::Update if !chains.ppo.is_barrier(OpKind::Update) => {
+                        for chain in chains.waited(op) {
+                            let w = std::mem::replace(&mut open[chain], END);
+                            edges.extend((w != END).then_some((w, op, LinkKind::Po)));
+                        }
+                    }
                     OpKind::Update | OpKind::Fence => {
                         for chain in opened.drain(..) {
                             let w = std::mem::replace(&mut open[chain], END);

@@ -17,27 +17,40 @@ use crate::litmus::layout::Layout;
 use crate::litmus::observe::{Observation, observe};
 use crate::{Diagnostic, Parsed};
 
-/// The program of a test, with the names of its parts.
-pub(in crate::litmus) fn compile(
-    frame: &Frame,
-    table: &Table<Instruction>,
-) -> Result<Parsed, Diagnostic> {
-    let test = Source { frame, table };
+/// What is known about a test before its threads are compiled.
+pub(super) struct Prepared {
+    pub(super) layout: Layout,
+    pub(super) threads: ThreadTable,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Lays out the memory of a test and finds the registers of its threads.
+pub(super) fn prepare(test: Source<'_>) -> Result<Prepared, Diagnostic> {
     let mut symbols = Vec::new();
     each_symbol(test, &mut |symbol| symbols.push(symbol));
     let mut taken = BTreeSet::new();
     each_taken_symbol(test, &mut |symbol| {
         taken.insert(symbol.name.clone());
     });
-    let mut layout = Layout::new(frame, &symbols, taken)?;
+    let mut layout = Layout::new(test.frame, &symbols, taken)?;
     let threads = ThreadTable::new(test, &layout)?;
     // The first pass only finds out how wide the accesses are; with that the second one knows
     // what a load can find, and leaves out what is not needed.
     let mut notes = Notes::default();
-    for index in 0..table.threads.len() {
+    for index in 0..test.table.threads.len() {
         thread::compile(test, index, &threads.regs[index], &layout, &mut notes)?;
     }
-    let mut warnings = layout.settle(&notes.accesses)?;
+    let warnings = layout.settle(&notes.accesses)?;
+    Ok(Prepared { layout, threads, warnings })
+}
+
+/// The program of a test, with the names of its parts.
+pub(in crate::litmus) fn compile(
+    frame: &Frame,
+    table: &Table<Instruction>,
+) -> Result<Parsed, Diagnostic> {
+    let test = Source { frame, table };
+    let Prepared { layout, threads, mut warnings } = prepare(test)?;
     let mut notes = Notes::default();
     let mut compiled = Vec::new();
     for index in 0..table.threads.len() {

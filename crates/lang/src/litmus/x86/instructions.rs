@@ -99,6 +99,7 @@ impl<'a> Lower<'a> {
         let (dst, src) = match (d.op, &dst) {
             (Op::Cmov(_), Val::Mem(_)) => (src, dst),
             (Op::MovNt, Val::Reg(..)) => (src, dst),
+            (Op::LoadNt, Val::Mem(_)) => (src, dst),
             _ => (dst, src),
         };
         if let Val::Number(_, span) | Val::Address(_, span) = &dst {
@@ -128,6 +129,20 @@ impl<'a> Lower<'a> {
                     return Err(wrong_operand(&src, "a register and a memory operand"));
                 }
                 self.mov(d, dst, src)?;
+            }
+            Op::LoadNt => {
+                let message = "`movntdqa` is taken for a plain load of at most 8 bytes";
+                self.notes.warn_once("movntdqa", instr.place.0, message);
+                match (dst, src) {
+                    (Val::Reg(reg, _), Val::Mem(m)) if reg.is_xmm() => {
+                        let from = self.target(&m, None)?;
+                        self.load_to(reg, &from);
+                    }
+                    (dst, Val::Mem(_)) => {
+                        return Err(wrong_operand(&dst, "a register such as `%xmm0`"));
+                    }
+                    (_, src) => return Err(wrong_operand(&src, "a memory operand")),
+                }
             }
             Op::Extend { signed, from } => self.extend(signed, from, d.suffix, dst, src)?,
             Op::Lea => self.lea(d.suffix, dst, &src)?,

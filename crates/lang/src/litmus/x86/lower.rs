@@ -90,6 +90,18 @@ pub(super) struct Target {
 pub(super) type Lowering<T> = Result<T, Diagnostic>;
 
 impl<'a> Lower<'a> {
+    /// The workshop of a thread that has these registers with these initial values.
+    pub(super) fn new(
+        arch: Arch,
+        layout: &'a Layout,
+        regs: &[(Family, Value)],
+        notes: &'a mut Notes,
+    ) -> Lower<'a> {
+        let slots = regs.iter().map(|(family, _)| Slot::Register(*family)).collect();
+        let folder = Folder(regs.iter().map(|(_, v)| Known::Const(*v)).collect());
+        Lower { arch, layout, notes, slots, folder, steps: Vec::new(), live: 0 }
+    }
+
     /// The core register of `slot`, made if need be.
     pub(super) fn slot(&mut self, slot: Slot) -> RegId {
         if let Some(i) = self.slots.iter().position(|s| *s == slot) {
@@ -239,6 +251,13 @@ impl<'a> Lower<'a> {
         Err(match m {
             MemOp::Full(Mem { base: Some(_), .. }) => refused
                 .help("a register is set to an address in the initial state, such as `0:EAX=x`"),
+            MemOp::Full(Mem { symbol: Some(s), .. }) => {
+                let length = if self.layout.is_array(s) { "a longer" } else { "an" };
+                refused.help(format!(
+                    "declare `{0}` in the initial state as {length} array, such as `int {0}[8];`",
+                    s.name
+                ))
+            }
             _ => refused,
         })
     }
@@ -328,12 +347,21 @@ impl<'a> Lower<'a> {
     ) -> Lowering<Val<'a>> {
         Ok(match operand {
             Operand::Reg { reg, place, .. } if reg.is_general() => Val::Reg(*reg, place.0),
+            Operand::Reg { reg, place, .. }
+                if reg.is_xmm() && ["movntdqa", "movq", "movd"].contains(&&*instr.mnemonic) =>
+            {
+                Val::Reg(*reg, place.0)
+            }
             Operand::Reg { reg, place, .. } => {
-                return Err(Diagnostic::new(
+                let refused = Diagnostic::new(
                     place.0,
                     format!("`{}` cannot be an operand", reg.name(self.arch)),
                     "expected a general-purpose register",
-                ));
+                );
+                return Err(match reg.is_xmm() {
+                    true => refused.help("of SSE there are only `movntdqa`, `movq` and `movd`"),
+                    false => refused,
+                });
             }
             Operand::Number { value, place, .. } => Val::Number(*value, place.0),
             Operand::Address(s) => Val::Address(self.layout.address(s)?, s.place.0),
@@ -386,6 +414,7 @@ impl<'a> Lower<'a> {
                     match bytes {
                         None => bytes = Some(own),
                         Some(b) if b == own => {}
+                        Some(b) if reg.is_xmm() => *reg = reg.resized(b),
                         Some(b) if suffix.is_some() && reg.part != Part::High => {
                             let narrow = reg.resized(b);
                             let message = format!(

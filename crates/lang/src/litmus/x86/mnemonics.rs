@@ -6,6 +6,8 @@ pub(super) enum Op {
     Mov,
     /// `movnti`: a store that bypasses the caches.
     MovNt,
+    /// `movntdqa`: a load that may bypass the caches, into a register of SSE.
+    LoadNt,
     /// `movzx`, `movsx` and their AT&T spellings, which name the width of the source.
     Extend {
         signed: bool,
@@ -136,7 +138,8 @@ const SIZED: [(&str, Op); 29] = [
 ];
 
 /// Mnemonics that stand alone.
-const PLAIN: [(&str, Op); 34] = [
+const PLAIN: [(&str, Op); 37] = [
+    ("movntdqa", Op::LoadNt),
     ("movzx", Op::Extend { signed: false, from: None }),
     ("movsx", Op::Extend { signed: true, from: None }),
     ("movsxd", Op::Extend { signed: true, from: Some(4) }),
@@ -170,6 +173,8 @@ const PLAIN: [(&str, Op); 34] = [
     ("prefetcht0", Op::Cache),
     ("prefetcht1", Op::Cache),
     ("prefetcht2", Op::Cache),
+    ("prefetchit0", Op::Cache),
+    ("prefetchit1", Op::Cache),
     ("serialize", Op::Mfence),
 ];
 
@@ -215,6 +220,10 @@ pub(super) fn decode(name: &str) -> Option<Decoded> {
     }
     if let Some(op) = conditional(name) {
         return Some(Decoded { op, suffix: None });
+    }
+    // Between a register of SSE and another one, or memory.
+    if name == "movd" {
+        return Some(Decoded { op: Op::Mov, suffix: Some(4) });
     }
     if let Some(found) = extension(name) {
         return Some(found);

@@ -1,6 +1,7 @@
 //! X86 and X86_64.
 
 mod arithmetic;
+pub(super) mod assemble;
 pub(super) mod ast;
 mod compile;
 mod exchange;

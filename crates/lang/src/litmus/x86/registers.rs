@@ -29,6 +29,8 @@ pub enum Family {
     Ip,
     /// A segment register: `cs`, `ds`, `es`, `fs`, `gs`, `ss`, in this order.
     Segment(u8),
+    /// The low 8 bytes of `xmm0` to `xmm15`, which `movntdqa` loads; only X86_64.
+    Xmm(u8),
 }
 
 /// A part of a family.
@@ -106,6 +108,10 @@ impl Register {
             "eip" => return reg(Family::Ip, Part::Dword),
             _ => {}
         }
+        if let Some(digits) = name.strip_prefix("xmm") {
+            let number = (0..16).find(|n: &u8| n.to_string() == digits)?;
+            return reg(Family::Xmm(number), Part::Quad);
+        }
         for (family, two) in NAMED {
             if name == two {
                 return reg(family, Part::Word);
@@ -171,6 +177,7 @@ impl Register {
     fn lower_name(self) -> String {
         match self.family {
             Family::Segment(i) => SEGMENTS[usize::from(i) % SEGMENTS.len()].to_owned(),
+            Family::Xmm(n) => format!("xmm{n}"),
             Family::Ip => if self.part == Part::Quad { "rip" } else { "eip" }.to_owned(),
             Family::R(n) => {
                 let suffix = match self.part {
@@ -202,6 +209,7 @@ impl Register {
             Family::R(n) => 8 + u32::from(n),
             Family::Ip => 30,
             Family::Segment(n) => 31 + u32::from(n),
+            Family::Xmm(n) => 40 + u32::from(n),
             named => NAMED.iter().position(|(f, _)| *f == named).map_or(0, |i| i as u32),
         };
         family * 8 + self.part as u32
@@ -216,13 +224,20 @@ impl Register {
     /// Whether instructions may compute with it.
     #[must_use]
     pub fn is_general(self) -> bool {
-        !matches!(self.family, Family::Ip | Family::Segment(_))
+        !matches!(self.family, Family::Ip | Family::Segment(_) | Family::Xmm(_))
+    }
+
+    /// Whether it is one of SSE.
+    #[must_use]
+    pub fn is_xmm(self) -> bool {
+        matches!(self.family, Family::Xmm(_))
     }
 
     /// Whether it may stand in an address of the architecture.
     #[must_use]
     pub fn is_address(self, arch: Arch) -> bool {
         matches!(self.part, Part::Dword | Part::Quad)
+            && !self.is_xmm()
             && (self.part == Part::Dword || arch == Arch::X86_64)
     }
 

@@ -41,6 +41,10 @@ impl Parser<'_> {
                 }
             }
         }
+        if most == 0 && !self.on_new_line() && (self.is("(") || self.is("[") || self.is("%")) {
+            let message = format!("`{word}` takes no operand");
+            return Err(Diagnostic::new(self.here(), message, "expected `|` or `;`"));
+        }
         let place = self.since(start);
         if !(least..=most).contains(&operands.len()) {
             let found = operands.len();
@@ -56,8 +60,14 @@ impl Parser<'_> {
             }
             return Err(Diagnostic::new(
                 place.0,
-                format!("`{word}` takes {wanted} operand{s}, but {found} were given"),
-                format!("expected {wanted} operand{s}"),
+                format!(
+                    "`{word}` takes {wanted} operand{s}, but {found} {} given",
+                    if found == 1 { "was" } else { "were" }
+                ),
+                match (least, found) {
+                    (2, 1) => "expected `,` and another operand".to_owned(),
+                    _ => format!("expected {wanted} operand{s}"),
+                },
             ));
         }
         Ok(Instruction { lock, mnemonic, mnemonic_place, operands, place })
@@ -95,14 +105,32 @@ fn unknown_instruction(word: &str, span: Span) -> Diagnostic {
         "expected an instruction of x86",
     );
     let lower = word.to_ascii_lowercase();
+    let hint = match lower.as_str() {
+        "rep" => Some("for `rep; nop` write `pause`; string instructions: write out their steps"),
+        "push" | "pop" | "pushq" | "popq" | "call" | "callq" => {
+            Some("there is no stack: use `mov` and a location of its own")
+        }
+        "mul" | "imul" | "div" | "idiv" => Some("of arithmetic there are additions and shifts"),
+        "cpuid" | "iret" | "iretq" => Some("what serialises a CPU is written `serialize`"),
+        "cli" | "sti" | "hlt" | "invlpg" | "wbinvd" | "rdmsr" | "wrmsr" | "in" | "out" => {
+            Some("privileged instructions are not supported")
+        }
+        "xbegin" | "xend" | "xabort" => Some("transactions of memory are not supported"),
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        return diagnostic.help(hint);
+    }
     let sse = ["movnt", "movap", "movup", "movdq", "movd", "movss", "movsd", "padd", "vmov"];
-    if matches!(lower.as_str(), "rep" | "repe" | "repz" | "repne" | "repnz")
-        || ["movsb", "movsw", "movsl", "movsq", "stosb", "stosl", "stosq"].contains(&&*lower)
+    if matches!(lower.as_str(), "repe" | "repz" | "repne" | "repnz")
+        || ["movsb", "movsw", "movsl", "movsq", "stosb", "stosw", "stosl", "stosq"]
+            .contains(&&*lower)
     {
         return diagnostic.help("string instructions are not supported: write out their steps");
     }
     if sse.iter().any(|prefix| lower.starts_with(prefix)) && lower != "movnti" {
-        return diagnostic.help("SSE and AVX are not supported: use general-purpose registers");
+        return diagnostic
+            .help("of SSE and AVX there is only `movntdqa`: use general-purpose registers");
     }
     did_you_mean(diagnostic, word, mnemonics::known().chain(SECTIONS))
 }

@@ -14,7 +14,6 @@ use super::registers::{Family, Register};
 use crate::Diagnostic;
 use crate::litmus::arch::Arch;
 use crate::litmus::ast::Symbol;
-use crate::litmus::fold::{Folder, Known};
 use crate::litmus::layout::Layout;
 use crate::suggest::did_you_mean;
 
@@ -35,10 +34,10 @@ impl Compiled {
 }
 
 /// The instructions of a column, and where its labels stand.
-struct Column<'a> {
-    instrs: Vec<(&'a Instruction, Decoded)>,
+pub(super) struct Column<'a> {
+    pub(super) instrs: Vec<(&'a Instruction, Decoded)>,
     /// The labels, with the index of the instruction that follows.
-    labels: BTreeMap<&'a str, usize>,
+    pub(super) labels: BTreeMap<&'a str, usize>,
 }
 
 /// Compiles the column `index` of `test`. `regs` are the registers that the thread has and their
@@ -53,15 +52,7 @@ pub(super) fn compile(
     let column = column(test, index);
     let effects = effects(test, &column)?;
     let live = flags::live_after(&effects);
-    let mut lower = Lower {
-        arch: test.frame.arch,
-        layout,
-        notes,
-        slots: regs.iter().map(|(family, _)| Slot::Register(*family)).collect(),
-        folder: Folder(regs.iter().map(|(_, v)| Known::Const(*v)).collect()),
-        steps: Vec::new(),
-        live: 0,
-    };
+    let mut lower = Lower::new(test.frame.arch, layout, regs, notes);
     let count = column.instrs.len();
     let mut points: Vec<Point> = vec![Point::default(); count + 1];
     let changed = changed(&column);
@@ -148,7 +139,7 @@ pub(super) fn families(test: Source<'_>, index: usize) -> Vec<Family> {
     found
 }
 
-fn column<'a>(test: Source<'a>, index: usize) -> Column<'a> {
+pub(super) fn column<'a>(test: Source<'a>, index: usize) -> Column<'a> {
     let mut column = Column { instrs: Vec::new(), labels: BTreeMap::new() };
     for cell in test.table.rows.iter().filter_map(|row| row.get(index)) {
         for label in &cell.labels {
@@ -169,7 +160,7 @@ fn labels_in_order<'a>(test: Source<'a>, index: usize) -> impl Iterator<Item = &
 }
 
 /// What each instruction does to the flags and where it leads; a jump leads to its label first.
-fn effects(test: Source<'_>, column: &Column<'_>) -> Lowering<Vec<Effect>> {
+pub(super) fn effects(test: Source<'_>, column: &Column<'_>) -> Lowering<Vec<Effect>> {
     let count = column.instrs.len();
     let mut effects = Vec::with_capacity(count);
     for (i, (instr, decoded)) in column.instrs.iter().enumerate() {
@@ -210,7 +201,7 @@ fn label(test: Source<'_>, column: &Column<'_>, s: &Symbol) -> Lowering<usize> {
 }
 
 /// The registers that the code may write: all that occur outside of addresses.
-fn changed(column: &Column<'_>) -> HashSet<Family> {
+pub(super) fn changed(column: &Column<'_>) -> HashSet<Family> {
     let mut changed = HashSet::new();
     for (instr, decoded) in &column.instrs {
         for operand in &instr.operands {

@@ -18,7 +18,7 @@ fn instructions() {
         code32,
         r##"
 MVO EAX,[x] --> 4:1 unknown instruction `MVO`
-MOV EAX --> 4:1 `MOV` takes 2 operands, but 1 were given
+MOV EAX --> 4:1 `MOV` takes 2 operands, but 1 was given
 MOV --> 4:1 `MOV` takes 2 operands, but 0 were given
 MOV EAX,[x],[y] --> 4:1 `MOV` takes 2 operands, but 3 were given
 MOV [x],[y] --> 4:9 `mov` cannot have two operands in memory
@@ -54,8 +54,8 @@ NOP NOP --> 4:5 unknown register `NOP`
 RET EAX --> 4:5 a register cannot be this operand
 RET [x] --> 4:5 a memory operand cannot be this operand
 RET 1,2 --> 4:1 `RET` takes at most 1 operand, but 2 were given
-MOV EAX,#1 --> 4:1 `MOV` takes 2 operands, but 1 were given
-MOV EAX;[x] --> 4:1 `MOV` takes 2 operands, but 1 were given
+MOV EAX,#1 --> 4:1 `MOV` takes 2 operands, but 1 was given
+MOV EAX;[x] --> 4:1 `MOV` takes 2 operands, but 1 was given
 EAX=[x] --> 4:1 unknown instruction `EAX`
 x = 1 --> 4:1 unknown instruction `x`
 MOV EAX,BL --> 4:9 `BL` is not 4 bytes wide
@@ -69,7 +69,7 @@ MOV EAX,CR0 --> 4:9 unknown register `CR0`
 MOV DS,EAX --> 4:5 `DS` cannot be an operand
 LEA [x],EAX --> 4:5 a memory operand cannot be this operand
 LEA EAX,$1 --> 4:9 a number cannot be this operand
-LEA EAX --> 4:1 `LEA` takes 2 operands, but 1 were given
+LEA EAX --> 4:1 `LEA` takes 2 operands, but 1 was given
 SETE EAX --> 4:6 this operand has 4 bytes, but the instruction takes 1
 SETE $1 --> 4:6 a number cannot be this operand
 SETE DWORD PTR [x] --> 4:6 this operand has 4 bytes, but the instruction takes 1
@@ -82,13 +82,13 @@ SHL EAX,BL --> 4:9 a register cannot be this operand
 SHL $1 --> 4:5 a number cannot be this operand
 SHL EAX,EBX,1 --> 4:1 `SHL` takes 1 to 2 operands, but 3 were given
 SHL EAX,[x] --> 4:9 a memory operand cannot be this operand
-BT EAX --> 4:1 `BT` takes 2 operands, but 1 were given
+BT EAX --> 4:1 `BT` takes 2 operands, but 1 was given
 BTS $1,[x] --> 4:5 `1` cannot be the destination of `bts`
 MOVZX AL,AL --> 4:10 this operand has 1 byte, the destination only 1
 MOVSX [x],AL --> 4:7 a memory operand cannot be this operand
 XADD [x],$1 --> 4:10 a number cannot be this operand
 XADD $1,EAX --> 4:6 a number cannot be this operand
-CMPXCHG EAX --> 4:1 `CMPXCHG` takes 2 operands, but 1 were given
+CMPXCHG EAX --> 4:1 `CMPXCHG` takes 2 operands, but 1 was given
 CMPXCHG [x],$1 --> 4:13 a number cannot be this operand
 CMPXCHG8B [x] --> 4:1 unknown instruction `CMPXCHG8B`
 XCHG $1,$2 --> 4:9 a number cannot be this operand
@@ -138,10 +138,10 @@ MOV EAX,[EBX*3] --> 4:14 `3` is not a scale
 MOV EAX,$ --> 4:10 unexpected `;`
 MFENCE EAX --> 4:8 unexpected `EAX`
 PAUSE EAX --> 4:7 unexpected `EAX`
-ENDBR64 [x] --> 4:9 unexpected `[`
+ENDBR64 [x] --> 4:9 `ENDBR64` takes no operand
 LEAVE EAX --> 4:7 unexpected `EAX`
 MFENCE 1 --> 4:8 unexpected `1`
-SFENCE;;LFENCE [x] --> 4:16 unexpected `[`
+SFENCE;;LFENCE [x] --> 4:16 `LFENCE` takes no operand
 MOV EAX,[x+] --> 4:12 unexpected `]`
 MOV EAX,[+x] --> 4:10 unexpected `+`
 MOV EAX,[x*2] --> 4:11 unexpected `*`
@@ -312,13 +312,16 @@ movq 8)%rax(,%rdx --> 4:7 unexpected `)`
 movq (%rax)(%rbx),%rdx --> 4:12 unexpected `(`
 movq x(y),%rdx --> 4:8 `y` is the second location in an address
 movq (x,%rax,8),%rdx --> 4:8 unexpected `,`
-movq %rax --> 4:1 `movq` takes 2 operands, but 1 were given
+movq %rax --> 4:1 `movq` takes 2 operands, but 1 was given
 movq %rax %rbx --> 4:11 unexpected `%`
 movq rax%,%rbx --> 4:9 unexpected `%`
 movq %,%rbx --> 4:7 unexpected `,`
 movq %1,%rbx --> 4:7 unexpected `1`
 movq %rax,%rzx --> 4:11 unknown register `rzx`
-movq %xmm0,%rax --> 4:6 unknown register `xmm0`
+addq %xmm0,%rax --> 4:6 `xmm0` cannot be an operand
+movntdqa (x),%rax --> 4:14 a register cannot be this operand
+movntdqa %xmm1,%xmm0 --> 4:10 a register cannot be this operand
+movq %xmm16,%rax --> 4:6 unknown register `xmm16`
 movq $%rax,%rbx --> 4:7 unexpected `%`
 movq $,%rbx --> 4:7 unexpected `,`
 movq $(x),%rax --> 4:7 unexpected `(`
@@ -349,7 +352,7 @@ movq %ds,%rax --> 4:6 `ds` cannot be an operand
 movq %rip,%rax --> 4:6 `rip` cannot be an operand
 incq 5 --> 4:6 a number cannot be this operand
 cmpxchg16b (x) --> 4:1 unknown instruction `cmpxchg16b`
-mfence (x) --> 4:8 unexpected `(`
+mfence (x) --> 4:8 `mfence` takes no operand
 "##,
     );
 }

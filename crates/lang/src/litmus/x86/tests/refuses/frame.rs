@@ -241,8 +241,8 @@ MOV EAX,[x] ; ==> JMP --> 5:16 `JMP` takes 1 operand, but 0 were given
 MOV EAX,[x] ; ==> L: --> 5:18 missing `;` at the end of the row
 MOV EAX,[x] ; ==> LOCK --> 5:16 `lock` without an instruction
 MOV EAX,[x] ; ==> SHL EAX --> 5:23 missing `;` at the end of the row
-MOV EAX,[x] ; ==> MOV EAX, --> 5:16 `MOV` takes 2 operands, but 1 were given
-MOV EAX,[x] ; ==> MOV EAX --> 5:16 `MOV` takes 2 operands, but 1 were given
+MOV EAX,[x] ; ==> MOV EAX, --> 5:16 `MOV` takes 2 operands, but 1 was given
+MOV EAX,[x] ; ==> MOV EAX --> 5:16 `MOV` takes 2 operands, but 1 was given
 MOV EAX,[x] ; ==> MOV --> 5:16 `MOV` takes 2 operands, but 0 were given
 MOV EAX,[x] ; ==> MOV EAX,[x] ; // done --> 5:30 unexpected `//`
 MOV EAX,[x] ; ==> MOV EAX,[x] ; /* done */ --> 5:30 unexpected `/*`

@@ -1,0 +1,39 @@
+//! What may be typed for `weakspot serve`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::super::values::{duration, size};
+
+/// Ask questions about programs in a browser: a page on this machine, with an editor.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot serve
+  weakspot serve corpus/programs corpus/litmus",
+    after_help = "\
+Prints an address with a secret in it. Whoever has that can ask questions and
+read the files that were named, and nothing else. Ctrl-C ends it.
+
+Exit code: 0, or 2 if the address cannot be used."
+)]
+pub(crate) struct Serve {
+    /// Programs for the menu, or folders of them.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The address to listen at; port 0 is any that is free. All but those of this machine let others in [default: 127.0.0.1:0].
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Give up on a question after this time [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Give up on a question that needs more memory [default: 1GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// How many questions to work on at a time; more are refused [default: 2].
+    #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) threads: Option<u16>,
+}

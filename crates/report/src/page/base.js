@@ -1,0 +1,60 @@
+"use strict";
+// The page of a report. All that it shows stands in the page itself: the objects that `--format json` writes,
+// and the sources that they are about. This part: the data, and how elements are made.
+
+const lines = (id) => document.getElementById(id).textContent.split("\n").filter((line) => line);
+// Answers are read from the text as they are needed, the rest when there is time: a page may have thousands.
+let unread = lines("data");
+let answers = [];
+let numbers = new Map();
+const sources = new Map(lines("sources").map((line) => JSON.parse(line)));
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== undefined && value !== null) node.setAttribute(name, value);
+  }
+  node.append(...children.flat(2).filter((c) => c !== null && c !== undefined && c !== false));
+  return node;
+}
+const make = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+const draw = (tag, attributes, ...children) =>
+  filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+const cut = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
+
+const nameOf = (a) => a.test || a.id || a.name;
+// A test that is named as its file is says nothing new.
+const subject = (a) => {
+  const stem = (a.file || "").replace(/^.*\//, "").replace(/\.[^.]*$/, "");
+  const name = nameOf(a) || (a.id === null && a.number ? `no. ${a.number}` : "");
+  return [a.file, name !== stem && name !== a.file && name].filter(Boolean).join(" ");
+};
+
+// What a verdict means for this question, in a word or two.
+function said(a) {
+  if (a.verdict === "error") return ["error", "bad input"];
+  if (a.verdict === "unknown") return ["unknown", "gave up at a limit"];
+  const words = {
+    robust: ["robust", "not robust"], run: ["nothing but SC", "breaks SC"],
+    monitor: ["nothing reported", "breaks SC"], reach: ["proved", "fails"], failures: ["no failure", "fails"],
+    litmus: ["holds", "does not hold"], history: ["satisfied", "violated"],
+    serial: ["serializable", "not serializable"], fence: ["needs no fence", "needs fences"],
+  }[a.question] || ["holds", "violated"];
+  if (a.verdict === "holds") return ["holds", words[0]];
+  const seen = (a.violations || []).map((v) => v.consequence);
+  const unnoticed = a.question === "run" && seen.length > 0 && seen.every((c) => c === "unnoticed");
+  const word = unnoticed ? "not SC, but unnoticed" : words[1];
+  return [a.advisory || unnoticed ? "advice" : "violated", word + (a.advisory ? ", advice" : "")];
+}
+
+function pill(a, link) {
+  const [kind, words] = said(a);
+  const mark = { holds: "✓", violated: "✗", advice: "!", unknown: "?", error: "–" }[kind];
+  const inner = make("span", { class: `pill ${kind}` }, make("span", { "aria-hidden": "true" }, `${mark} `),
+    `${(a.model || "").toUpperCase()}: ${words}`);
+  return link ? make("a", { href: `#answer-${numbers.get(a)}` }, inner) : inner;
+}
+
+// How many things an answer has found.
+const findings = (a) => a.verdict !== "violated" ? 0
+  : Math.max(1, (a.violations || []).length, (a.failures || []).length);

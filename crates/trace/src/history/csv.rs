@@ -1,0 +1,398 @@
+//! Logs of hardware: one access per line, in columns between commas, tabs, semicolons or blanks. A
+//! first line, or `--columns`, says what the columns are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weakspot_core::OpKind;
+
+use super::build::Builder;
+use super::decoder::{Decoded, Decoder};
+use super::scan::{Cursor, Scan, Stop, fault, hex};
+
+/// What the columns of a log are, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    columns: Vec<Column>,
+}
+
+/// What a column is; numbers may be hexadecimal without saying so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column {
+    what: What,
+    is_hex: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Not looked at.
+    Skipped,
+    /// When it happened.
+    Cycle,
+    /// Who did it.
+    Core,
+    /// What it is.
+    Op,
+    /// The address, or the name of a variable.
+    Addr,
+    /// The value that was read or written.
+    Data,
+    /// What an update read.
+    Old,
+    /// How many bytes.
+    Size,
+}
+
+const EXPECTED: &str =
+    "expected columns of cycle, core, op, addr, data, old, size and - (not used)";
+
+const OPERATIONS: &str =
+    "R, read, load or ld, W, write, store or st, rmw, amo, swap or cas, or fence";
+
+impl Column {
+    fn of_name(name: &str) -> Option<Column> {
+        let name = name.trim().to_ascii_lowercase();
+        let (name, is_hex) = match name.strip_suffix(":hex") {
+            Some(name) => (name, true),
+            None => (&name[..], false),
+        };
+        let what = match name {
+            "-" | "_" => What::Skipped,
+            "cycle" | "time" | "timestamp" | "clock" | "tick" => What::Cycle,
+            "core" | "thread" | "hart" | "cpu" | "tid" | "proc" | "agent" => What::Core,
+            "op" | "kind" | "type" | "cmd" | "command" | "operation" => What::Op,
+            "addr" | "address" | "var" | "variable" | "location" => What::Addr,
+            "data" | "value" | "val" => What::Data,
+            "old" => What::Old,
+            "size" | "bytes" | "width" => What::Size,
+            _ => return None,
+        };
+        Some(Column { what, is_hex })
+    }
+}
+
+impl Columns {
+    /// Reads names between commas, such as `cycle,core,op,addr,data,size`.
+    ///
+    /// # Errors
+    /// When a name is not known or comes twice, or a log with these columns would not say enough.
+    pub fn parse(text: &str) -> Result<Columns, String> {
+        Columns::of_names(text.split(','))?.ok_or_else(|| EXPECTED.to_owned())
+    }
+
+    /// The columns of these names; `None` if they are not all names.
+    fn of_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<Option<Columns>, String> {
+        let Some(columns) = names.map(Column::of_name).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        let count = |what: What| columns.iter().filter(|column| column.what == what).count();
+        for (what, name) in [
+            (What::Core, "core"),
+            (What::Op, "op"),
+            (What::Addr, "addr"),
+            (What::Data, "data"),
+            (What::Cycle, "cycle"),
+            (What::Old, "old"),
+            (What::Size, "size"),
+        ] {
+            let is_needed = !matches!(what, What::Cycle | What::Old | What::Size);
+            match count(what) {
+                0 if is_needed => return Err(format!("no column is the {name}; {EXPECTED}")),
+                0 | 1 => {}
+                _ => return Err(format!("two columns are the {name}")),
+            }
+        }
+        Ok(Some(Columns { columns }))
+    }
+
+    fn find(&self, what: What) -> Option<usize> {
+        self.columns.iter().position(|column| column.what == what)
+    }
+
+    /// Whether a line looks like one that names columns.
+    pub(crate) fn is_header(line: &[u8]) -> bool {
+        let Ok(line) = std::str::from_utf8(comment(line)) else { return false };
+        let fields = Separator::of(line).split(line).into_iter().map(|(_, field)| field);
+        matches!(Columns::of_names(fields), Ok(Some(_)))
+    }
+}
+
+/// What stands behind `#`.
+fn comment(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"#").unwrap_or(line)
+}
+
+/// What stands between fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Byte(char),
+    Blanks,
+}
+
+impl Separator {
+    /// The one that a line has.
+    fn of(line: &str) -> Separator {
+        let found = [',', '\t', ';'].into_iter().find(|&byte| line.contains(byte));
+        found.map_or(Separator::Blanks, Separator::Byte)
+    }
+
+    /// The fields, each with where it begins, without quotes and blanks around them.
+    fn split(self, line: &str) -> Vec<(usize, &str)> {
+        let mut fields = Vec::new();
+        let mut at = 0;
+        let mut push = |part: &str, end: usize| {
+            let field = &line[at..end];
+            let inner = field.trim_start();
+            let start = at + field.len() - inner.len();
+            let inner = inner.trim_end();
+            let is_quoted = inner.len() > 1 && inner.starts_with('"') && inner.ends_with('"');
+            let plain = if is_quoted { &inner[1..inner.len() - 1] } else { inner };
+            if !(self == Separator::Blanks && inner.is_empty()) {
+                fields.push((start + usize::from(is_quoted), plain));
+            }
+            at = end + part.len();
+        };
+        for (end, part) in line.match_indices(|c: char| match self {
+            Separator::Byte(byte) => c == byte,
+            Separator::Blanks => c.is_ascii_whitespace(),
+        }) {
+            push(part, end);
+        }
+        push("", line.len());
+        fields
+    }
+}
+
+/// Reads line by line.
+#[derive(Default)]
+pub(crate) struct Csv {
+    /// What was said about the columns before the first line.
+    said: Option<Columns>,
+    /// What the columns are, once that is known, and what is between them.
+    columns: Option<(Arc<Columns>, Separator)>,
+    has_cycles: bool,
+    /// Addresses with the sizes of the accesses to them.
+    sizes: BTreeMap<u64, u64>,
+}
+
+impl Csv {
+    pub(crate) fn with_columns(columns: Option<Columns>) -> Csv {
+        Csv { said: columns, ..Csv::default() }
+    }
+
+    fn end(&mut self, builder: &mut Builder) {
+        if self.has_cycles {
+            builder.unchecked.push("real-time order".into());
+            builder
+                .notes
+                .push("the cycles are not used: the order of each core's own lines counts".into());
+        }
+        *self = Csv::with_columns(self.said.take());
+    }
+
+    /// The columns, which the first line may name; `None` if the line was that.
+    fn columns(&mut self, line: &str, start: usize) -> Scan<Option<(Arc<Columns>, Separator)>> {
+        if let Some(known) = &self.columns {
+            return Ok(Some(known.clone()));
+        }
+        let separator = Separator::of(line);
+        let names = separator.split(line).into_iter().map(|(_, field)| field);
+        let header = Columns::of_names(names).or_else(|m| fault(start, m))?;
+        let is_header = header.is_some();
+        let Some(columns) = self.said.clone().or(header) else {
+            return fault(
+                start,
+                "expected a first line that names the columns, such as `cycle,core,op,addr,data`, \
+                 or --columns",
+            );
+        };
+        self.columns = Some((Arc::new(columns), separator));
+        Ok(if is_header { None } else { self.columns.clone() })
+    }
+}
+
+impl Decoder for Csv {
+    fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
+        if cursor.solid()?.is_none() {
+            self.end(builder);
+            return Ok(Decoded::End);
+        }
+        let start = cursor.at;
+        let line = cursor.word(|b| b != b'\n')?;
+        let Ok(line) = std::str::from_utf8(line) else {
+            return fault(start, "bytes that are not UTF-8 text");
+        };
+        if let Some(rest) = line.strip_prefix('#') {
+            let names = self.columns.is_none() && Columns::is_header(rest.as_bytes());
+            if names {
+                self.columns(rest, start)?;
+            }
+            return Ok(Decoded::Item);
+        }
+        let Some((columns, separator)) = self.columns(line, start)? else {
+            return Ok(Decoded::Item);
+        };
+        let fields = separator.split(line);
+        let row = Row { columns: &columns, fields, start, end: start + line.trim_end().len() };
+        self.has_cycles |= columns.find(What::Cycle).is_some();
+        self.row(&row, cursor, builder)?;
+        Ok(Decoded::Item)
+    }
+}
+
+impl Csv {
+    fn row(&mut self, row: &Row<'_>, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<()> {
+        let (columns, fields) = (row.columns.columns.len(), row.fields.len());
+        let (op_at, op) = row.need(What::Op, "an operation")?;
+        let Some(kind) = kind(op) else {
+            return fault(op_at, format!("expected {OPERATIONS}, found `{op}`"));
+        };
+        if fields > columns || fields < columns && kind != OpKind::Fence {
+            return fault(
+                row.start,
+                format!(
+                    "expected {columns} columns, found {fields}; a column of the name - is not used"
+                ),
+            );
+        }
+        let (core_at, core) = row.need(What::Core, "a core")?;
+        let digits = core.bytes().all(|b| b.is_ascii_digit());
+        let name = if digits { format!("core{core}") } else { core.to_owned() };
+        let place = cursor.place(row.start);
+        let thread = builder.thread(name.as_bytes()).or_else(|m| fault(core_at, m))?;
+        if kind == OpKind::Fence {
+            return builder.push(place, thread, kind, 0, 0).or_else(|m| fault(row.start, m));
+        }
+        let (addr_at, addr) = row.need(What::Addr, "an address")?;
+        let address = row.address(addr_at, addr)?;
+        self.size(row, &address)?;
+        let var = builder.var(address.as_bytes()).or_else(|m| fault(addr_at, m))?;
+        if kind != OpKind::Update {
+            let value = row.value(What::Data)?;
+            return builder.push(place, thread, kind, var, value).or_else(|m| fault(row.start, m));
+        }
+        let (old, new) = row.update()?;
+        builder.push_update(place, thread, var, old, new).or_else(|m| fault(row.start, m))
+    }
+
+    /// Accesses that overlap have to be of the same bytes.
+    fn size(&mut self, row: &Row<'_>, address: &str) -> Scan<()> {
+        let Some((at, text)) = row.field(What::Size) else { return Ok(()) };
+        let size = row.number(What::Size, at, text)?;
+        let Some(size) = u64::try_from(size).ok().filter(|size| (1..=64).contains(size)) else {
+            return fault(at, format!("expected a size from 1 to 64 bytes, found `{text}`"));
+        };
+        let Some(address) = hex(address.as_bytes()) else { return Ok(()) };
+        if self.sizes.get(&address) == Some(&size) {
+            return Ok(());
+        }
+        let end = address.saturating_add(size);
+        let before = self.sizes.range(..end).next_back();
+        if let Some((&other, &length)) = before.filter(|(other, n)| **other + **n > address) {
+            return fault(
+                row.start,
+                format!(
+                    "{size} bytes at {address:#x} overlap {length} bytes at {other:#x} in part: \
+                     accesses of different sizes are not compared yet"
+                ),
+            );
+        }
+        self.sizes.insert(address, size);
+        Ok(())
+    }
+}
+
+/// One line.
+struct Row<'a> {
+    columns: &'a Columns,
+    fields: Vec<(usize, &'a str)>,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Row<'a> {
+    /// Where a field is, and what stands in it.
+    fn field(&self, what: What) -> Option<(usize, &'a str)> {
+        let (at, field) = *self.fields.get(self.columns.find(what)?)?;
+        (!field.is_empty()).then_some((self.start + at, field))
+    }
+
+    fn need(&self, what: What, name: &str) -> Scan<(usize, &'a str)> {
+        self.field(what).map_or_else(|| fault(self.end, format!("a line without {name}")), Ok)
+    }
+
+    fn is_hex(&self, what: What) -> bool {
+        self.columns.find(what).is_some_and(|column| self.columns.columns[column].is_hex)
+    }
+
+    /// The name of an address. A decimal number is the same address as the hexadecimal one.
+    fn address(&self, at: usize, text: &str) -> Scan<String> {
+        if self.is_hex(What::Addr) && !text.starts_with("0x") {
+            return Ok(format!("0x{text}"));
+        }
+        if !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Ok(text.to_owned());
+        }
+        match text.parse::<u64>() {
+            Ok(address) if text.len() == 1 || !text.starts_with('0') => Ok(format!("{address:#x}")),
+            _ => fault(
+                at,
+                format!(
+                    "expected a decimal address, or a hexadecimal one behind 0x or in a column \
+                     that is called `addr:hex`, found `{text}`"
+                ),
+            ),
+        }
+    }
+
+    fn value(&self, what: What) -> Scan<i64> {
+        let (at, text) = self.need(what, "a value")?;
+        self.number(what, at, text)
+    }
+
+    fn number(&self, what: What, at: usize, text: &str) -> Scan<i64> {
+        let prefixed = match self.is_hex(what) && !text.starts_with("0x") {
+            true => format!("0x{text}"),
+            false => text.to_owned(),
+        };
+        let mut cursor = Cursor::new(prefixed.as_bytes(), true, super::scan::Place::FIRST);
+        match cursor.integer("a number") {
+            Ok(value) if cursor.at == prefixed.len() => Ok(value),
+            Err(Stop::More) => Err(Stop::More),
+            _ => {
+                let expected = "a number: decimal, or hexadecimal behind 0x, or in a column that is \
+                                called `data:hex` and so on";
+                fault(at, format!("expected {expected}, found `{text}`"))
+            }
+        }
+    }
+
+    /// What an update read and wrote: in the columns `old` and `data`, or `0->1` in `data`.
+    fn update(&self) -> Scan<(i64, i64)> {
+        if self.field(What::Old).is_some() {
+            return Ok((self.value(What::Old)?, self.value(What::Data)?));
+        }
+        let (at, text) = self.need(What::Data, "a value")?;
+        let Some((old, new)) = text.split_once("->") else {
+            return fault(
+                at,
+                "an update reads one value and writes another: expected both, as in `0->1`, or a \
+                 column `old`",
+            );
+        };
+        let new_at = at + old.len() + 2;
+        Ok((self.number(What::Data, at, old.trim())?, self.number(What::Data, new_at, new.trim())?))
+    }
+}
+
+fn kind(word: &str) -> Option<OpKind> {
+    match &word.to_ascii_lowercase()[..] {
+        "r" | "rd" | "read" | "l" | "ld" | "load" => Some(OpKind::Read),
+        "w" | "wr" | "write" | "s" | "st" | "store" => Some(OpKind::Write),
+        "u" | "rmw" | "amo" | "swap" | "cas" | "xchg" | "atomic" | "update" => Some(OpKind::Update),
+        "f" | "fence" | "mfence" | "mb" | "membar" | "sync" | "dmb" | "barrier" => {
+            Some(OpKind::Fence)
+        }
+        _ => None,
+    }
+}
