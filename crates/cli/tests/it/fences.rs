@@ -429,7 +429,7 @@ fn help() {
 
             Arguments:
               <FILE>...  Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
-                         folders of them, but for C
+                         folders of them
 
             Options:
                   --goal <GOAL>              What the fences are for [default: robust] [possible values: robust,

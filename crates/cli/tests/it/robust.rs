@@ -526,7 +526,7 @@ fn help() {
             Arguments:
               <FILE>...
                       Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or
-                      folders of them, but for C
+                      folders of them
 
             Options:
                   --algorithm <ALGORITHM>
