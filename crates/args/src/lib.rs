@@ -30,7 +30,7 @@ pub use meant::{
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
     CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs,
     PrintArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS,
-    SelfcheckArgs, SerialArgs, Shared,
+    SelfcheckArgs, SerialArgs, Shared, SomeHistories,
 };
 #[cfg(feature = "show")]
 pub use meant::{ShowArgs, Showing};

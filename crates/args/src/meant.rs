@@ -22,7 +22,7 @@ use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
 pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
-    PrintArgs, RecordArgs,
+    PrintArgs, RecordArgs, SomeHistories,
 };
 #[cfg(feature = "show")]
 pub use files::{ShowArgs, Showing};

@@ -74,6 +74,7 @@ fn value(path: &str, option: &str) -> &'static str {
         ("convert", "format") => "jsonl",
         ("gen family", "format") => "trencher",
         ("gen litmus", "format") => "weak",
+        ("gen history", "transactions") => "ser",
         ("gen history" | "record", "format") => "axe",
         (_, "format") => "json",
         (_, "timeout") => "17s",
@@ -217,6 +218,7 @@ fn the_defaults_in_the_help_are_true() {
                 ("monitor", "seed") => "--program --random 3",
                 ("monitor", "steps") => "--program --random 3",
                 ("history", "window") => "--follow",
+                ("gen history", "transaction-size") => "--transactions ser",
                 ("run" | "cargo test" | "cargo run", "depth" | "seed") => "--strategy pct",
                 ("fence", "goal") => continue,
                 _ => "",
@@ -319,6 +321,23 @@ fn conflicts() {
             "--witness is about a whole file: leave out --follow",
         ),
         ("history --window 3 a", "--window is for --follow"),
+        (
+            "history --model sc,ser a",
+            "models of memory and of transactions are asked about one after the other: expected \
+             --model with one kind",
+        ),
+        (
+            "history --model rc --minimise a",
+            "--minimise is about models of memory, not of transactions",
+        ),
+        (
+            "history --model rc --follow a",
+            "--follow is about models of memory, not of transactions",
+        ),
+        (
+            "history --model rc --complete-recording a",
+            "--complete-recording is about models of memory, not of transactions",
+        ),
         (
             "history --follow --complete-recording a",
             "--complete-recording is about a whole file: leave out --follow",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use weakspot_core::{Drain, HistoryModel, Model};
+use weakspot_core::{Drain, HistoryModel, Model, TxnModel};
 use weakspot_lang::Format;
 use weakspot_live::{Choices, TokenError};
 use weakspot_trace::{HistoryFormat, LogFormat};
@@ -206,6 +206,7 @@ pub struct Lines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Models {
     One(HistoryModel),
+    Txn(TxnModel),
     All,
 }
 
@@ -294,9 +295,23 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
     if key == "all" {
         return Ok(Models::All);
     }
-    let model = HistoryModel::from_key(&key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc or all";
-    model.map(Models::One).ok_or_else(|| expected.to_owned())
+    if matches!(&key[..], "si" | "snapshot-isolation") {
+        return Err("snapshot isolation is not supported".to_owned());
+    }
+    let is_called = |model: &TxnModel| model.key() == key || model.short() == key;
+    let of_txns = TxnModel::ALL.into_iter().find(is_called).map(Models::Txn);
+    let of_memory = HistoryModel::from_key(&key);
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, read-committed \
+                    (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all";
+    of_memory.map(Models::One).or(of_txns).ok_or_else(|| expected.to_owned())
+}
+
+/// What a generated database keeps.
+pub(crate) fn isolation(text: &str) -> Result<TxnModel, String> {
+    match models(text) {
+        Ok(Models::Txn(model)) if model != TxnModel::ReadAtomic => Ok(model),
+        _ => Err("expected read-committed, transactional-causal or serializable".to_owned()),
+    }
 }
 
 /// A model whose buffers can be executed.

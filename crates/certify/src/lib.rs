@@ -5,6 +5,7 @@ mod files;
 mod histories;
 mod logs;
 mod programs;
+mod transactional;
 mod transactions;
 
 use std::io::Read;
@@ -15,7 +16,7 @@ use weakspot_core::Diagnostic;
 use weakspot_core::certify::Rejected;
 use weakspot_lang::Format;
 use weakspot_trace::{HistoryFormat, LogError, LogFormat, LogPlace};
-use weakspot_witness::{InputHash, is_log_witness, witness_question};
+use weakspot_witness::{InputHash, TRANSACTIONAL, is_log_witness, witness_question};
 
 pub use files::{End, Said, certify_all};
 
@@ -95,6 +96,7 @@ pub fn check(asked: &Asked<'_>) -> Result<Checked> {
         Some("serial") => transactions::check(asked, &text),
         _ if is_log_witness(&text) => logs::check(asked, &text),
         Some("history") => histories::check(asked, &text),
+        Some(TRANSACTIONAL) => transactional::check(asked, &text),
         _ => programs::check(asked, &text),
     }
 }

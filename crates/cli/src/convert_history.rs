@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, WriteError, write_history};
+use weakspot_trace::{
+    HistoryFormat, HistoryReader, Recorded, WriteError, write_history, write_transactions,
+};
 
 use weakspot_jobs::interrupt;
 use weakspot_jobs::output::Sink;
@@ -22,6 +24,9 @@ pub(crate) fn convert(
         Some(format) => HistoryReader::new(source, format),
         None => HistoryReader::sniff(source).map_err(|e| anyhow!(e.of(name)))?,
     };
+    if reader.format().has_transactions() && to.has_transactions() {
+        return convert_transactions(name, reader, sink, to, quiet);
+    }
     let mut count = 0;
     let converted = loop {
         let history = match reader.next() {
@@ -49,6 +54,33 @@ pub(crate) fn convert(
     };
     sink.finish()?;
     converted
+}
+
+/// Converts the history of a file, with its transactions.
+fn convert_transactions(
+    name: &str,
+    mut reader: HistoryReader,
+    mut sink: Sink,
+    to: HistoryFormat,
+    quiet: bool,
+) -> Result<()> {
+    reader.keep_transactions();
+    let read = reader.next_transactions().map_err(|error| anyhow!(error.of(name)))?;
+    let Some(history) = read else { return sink.finish() };
+    match write_transactions(&mut sink, to, &history) {
+        Ok(()) => {}
+        Err(WriteError::Io(error)) => return Err(error.into()),
+        Err(WriteError::Unsayable { event, message }) => {
+            let line = event.and_then(|op| history.lines.get(op));
+            let place = line.map_or(String::new(), |line| format!(":{line}"));
+            bail!("{name}{place}: {message}");
+        }
+    }
+    for note in history.notes.iter().filter(|_| !quiet) {
+        eprintln!("warning: {name}: {note}");
+    }
+    sink.finish()?;
+    Ok(())
 }
 
 /// Where something is in a history, for which there is no line any more.

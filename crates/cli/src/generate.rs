@@ -4,14 +4,16 @@ use std::io::Write;
 
 use anyhow::{Context, Result, anyhow};
 use weakspot_core::testing::Rng;
-use weakspot_core::{Drain, Limits, Model, Silent};
+use weakspot_core::{Drain, Limits, Model, Silent, TxnModel};
 use weakspot_explore::{Strategy, outcomes};
 use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::Format;
 use weakspot_lang::families::Family;
-use weakspot_trace::{HistoryFormat, Recorded, WriteError, write_history};
+use weakspot_trace::{
+    HistoryFormat, Recorded, RecordedTxns, WriteError, write_history, write_transactions,
+};
 
-use crate::args::{CycleArgs, FamilyArgs, HistoryArgs};
+use crate::args::{CycleArgs, FamilyArgs, HistoryArgs, SomeHistories};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::output::{Sink, write as write_file};
 
@@ -54,6 +56,9 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
         }
         HistoryArgs::Some(args) => args,
     };
+    if let Some((model, size)) = args.transactions {
+        return transactions(args, model, size);
+    }
     let name = match args.bug {
         Some(bug) => format!("{}-{}", args.source.key(), bug.key()),
         None => args.source.key().to_owned(),
@@ -81,6 +86,21 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
     if let Some(out) = out {
         out.finish()?;
     }
+    Ok(Exit::Holds)
+}
+
+/// Writes a history of transactions.
+fn transactions(args: &SomeHistories, model: TxnModel, size: usize) -> Result<Exit> {
+    let (txns, names) = weakspot_gen::transactions(&args.client, size, model)?;
+    let id = Some(format!("{}-{}", model.key(), args.client.seed));
+    let (notes, unchecked, lines) = (Vec::new(), Vec::new(), Vec::new());
+    let history = RecordedTxns { id, txns, names, notes, unchecked, lines };
+    let mut out = Sink::create(args.output.as_deref())?;
+    match write_transactions(&mut out, args.format, &history) {
+        Err(WriteError::Io(error)) => return Err(error.into()),
+        written => written?,
+    }
+    out.finish()?;
     Ok(Exit::Holds)
 }
 

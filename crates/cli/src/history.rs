@@ -9,14 +9,15 @@ use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Verdict
 use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
-    HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread, history_model_name,
-    history_summary, history_summary_csv, history_witness_json,
+    AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread,
+    history_model_name, history_summary, history_summary_csv, history_witness_json,
 };
 use weakspot_trace::{
     HistoryFormat, LogError, Recorded, UnwrittenRead, write_history, write_history_commented,
 };
 
 use crate::args::HistoryCheckArgs;
+use crate::transactional::{self, Came};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
@@ -29,16 +30,16 @@ pub(crate) const NO_HISTORY: &str = "no history in it";
 const UNWRITTEN: &str =
     "hint: if all writes were recorded, this is a violation: --complete-recording says so\n";
 
-/// What a history came to under a model; `None` for bad input.
-type Came = (HistoryModel, Option<Verdict>);
-
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
-    let models = &args.models;
     pool::about_histories();
     let files = expand_histories(&args.files)?;
-    pool::check_models(shared, &files, models)?;
+    if args.models.is_empty() {
+        pool::check_models(shared, &files, &args.txn_models)?;
+    } else {
+        pool::check_models(shared, &files, &args.models)?;
+    }
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
     }
@@ -46,12 +47,20 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let method = Method { complete: args.complete, saturate: !args.no_saturation };
     let (exit, results) =
         pool::run_in_parts(&files, shared, Some(shared.timeout), |file, part| {
-            let job = Job::new(shared, models, "history", file.display().to_string());
+            let job = Job::new(shared, &args.models, "history", file.display().to_string());
             Asked { args, method, limits, path: file, job }.answer_all(part);
         })?;
-    let histories = results.len() / models.len().max(1);
+    let is_of_memory = |came: &&Came| matches!(came.0, AskedModel::Memory(_));
+    let of_memory = results.iter().filter(is_of_memory).count();
+    let histories = of_memory / args.models.len().max(1)
+        + (results.len() - of_memory) / args.txn_models.len().max(1);
     let text = || history_summary(&results, histories);
-    summarise(shared, histories, text, || history_summary_csv(&results, models));
+    // Models of transactions have a row where a file was asked about them.
+    let of_txns = args.txn_models.iter().filter(|_| results.len() > of_memory);
+    let models = args.models.iter().map(|&model| AskedModel::Memory(model));
+    let models = models.chain(of_txns.map(|&model| AskedModel::Transactions(model)));
+    let models: Vec<AskedModel> = models.collect();
+    summarise(shared, histories, text, || history_summary_csv(&results, &models));
     Ok(exit)
 }
 
@@ -82,7 +91,14 @@ impl Asked<'_> {
         let columns = self.args.columns.clone();
         let waits = Some(patience.clone());
         let mut reader = match open_histories(self.path, format, columns, stop, waits) {
+            Ok(reader) if self.is_of_transactions(reader.format()) => {
+                let asked = transactional::Asked::new(self.args, self.path);
+                return part(asked.answer_all(reader, &patience));
+            }
             Ok(reader) => reader,
+            Err(error) if self.job.models.is_empty() => {
+                return part(transactional::Asked::new(self.args, self.path).unopened(&error));
+            }
             Err(error) => {
                 self.refuse_log(&error, None);
                 return part(self.job.take());
@@ -143,6 +159,12 @@ impl Asked<'_> {
         }
     }
 
+    /// Whether a file is asked about models of transactions.
+    fn is_of_transactions(&self, format: HistoryFormat) -> bool {
+        let asked = !self.args.txn_models.is_empty();
+        asked && (format.has_transactions() || self.args.models.is_empty())
+    }
+
     /// Answers for a history that was not read to its end.
     fn say_unread(&mut self, limit: &Limit, time: Duration) {
         let verdict = Verdict::Unknown(limit.clone());
@@ -150,7 +172,7 @@ impl Asked<'_> {
             let head = self.job.head(model, &verdict, time, Certification::NotChecked);
             let written = self.job.written(&Unread { head });
             self.job.say(&written, &verdict);
-            self.job.answer.results.push((model, Some(verdict.clone())));
+            self.job.answer.results.push((AskedModel::Memory(model), Some(verdict.clone())));
         }
     }
 
@@ -191,7 +213,7 @@ impl Asked<'_> {
             );
         }
         for &model in self.job.models {
-            self.job.answer.results.push((model, Some(verdict.clone())));
+            self.job.answer.results.push((AskedModel::Memory(model), Some(verdict.clone())));
         }
     }
 
@@ -228,7 +250,8 @@ impl Asked<'_> {
             self.write_witness(read, &found);
             let verdict = &found.answer.verdict;
             self.job.say(&Written::default(), verdict);
-            self.job.answer.results.push((found.model, Some(verdict.clone())));
+            let model = AskedModel::Memory(found.model);
+            self.job.answer.results.push((model, Some(verdict.clone())));
         }
     }
 
@@ -322,7 +345,8 @@ impl Asked<'_> {
     /// For the summary.
     fn count_refused(&mut self, model: Option<HistoryModel>) {
         let models = model.map_or(self.job.models.to_vec(), |model| vec![model]);
-        self.job.answer.results.extend(models.into_iter().map(|model| (model, None)));
+        let models = models.into_iter().map(AskedModel::Memory);
+        self.job.answer.results.extend(models.map(|model| (model, None)));
     }
 }
 

@@ -29,6 +29,7 @@ mod serial;
 mod serve;
 #[cfg(feature = "show")]
 mod show;
+mod transactional;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -16,6 +16,7 @@ mod outcomes;
 mod program;
 pub mod serial;
 pub mod testing;
+pub mod transactional;
 
 pub use diagnostic::Diagnostic;
 pub use evidence::abstraction::Abstraction;
@@ -53,3 +54,4 @@ pub use program::{
     Thread, Undeclared, Value, View,
 };
 pub use serial::{TxnEvent, TxnKind};
+pub use transactional::{TxnEvidence, TxnHistory, TxnModel};

@@ -12,6 +12,7 @@ mod log;
 mod ops;
 mod serial;
 mod transactions;
+mod txn_history;
 mod wide;
 
 pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
@@ -24,6 +25,7 @@ pub use serial::{
     TxnSize, overwriting_trace, random_trace, show_trace, shrink_trace, small_traces, trace_of,
 };
 pub use transactions::{TxnLog, TxnLogSize};
+pub use txn_history::{TxnHistorySize, random_txn_history};
 pub use wide::random_wide_program;
 
 /// A small generator of random numbers (splitmix64): the same seed, the same numbers, for ever.

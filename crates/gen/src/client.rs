@@ -92,7 +92,8 @@ impl Client {
         Ok(ops)
     }
 
-    fn check(&self) -> Result<(), ClientError> {
+    /// Whether the numbers make sense.
+    pub(crate) fn check(&self) -> Result<(), ClientError> {
         let share = |x: f64| (0.0..=1.0).contains(&x);
         if self.cpus == 0 || self.cpus > MOST_CPUS {
             Err(ClientError::Cpus)

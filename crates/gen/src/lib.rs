@@ -11,6 +11,7 @@ mod order;
 mod recorded;
 mod simulate;
 mod source;
+mod transactions;
 
 pub use bug::Bug;
 pub use client::{Client, ClientError, MOST_CPUS};
@@ -20,3 +21,4 @@ pub use hardware::{Layout, record};
 pub use order::{Breach, explains};
 pub use recorded::Recorded;
 pub use source::{Run, Source};
+pub use transactions::transactions;

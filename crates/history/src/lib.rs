@@ -11,6 +11,7 @@ mod gradual;
 mod graph;
 mod minimise;
 mod open;
+mod transactions;
 mod window;
 
 pub use answer::{Answer, Complete, DecidedBy, Method};
@@ -19,5 +20,6 @@ pub use classify::{Classified, Defect, classify};
 pub use follow::{Broken, Following, Stopped};
 pub use minimise::{Minimal, minimise};
 pub use open::{Pairs, open_pairs};
+pub use transactions::{TxnAnswer, TxnClassified, classify_transactions};
 pub use weakspot_sat::Meter;
 pub use window::{Excerpt, Refused, RefusedWhy, Window};

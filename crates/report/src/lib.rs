@@ -22,6 +22,7 @@ mod run;
 mod selfcheck;
 mod stream;
 mod text;
+mod transactional;
 mod transactions;
 
 pub use answer::{Answer, Format, Head, ModelName};
@@ -76,6 +77,7 @@ pub use text::fit::fit_lines;
 pub use text::limit::limit_text;
 pub use text::show::plain;
 pub use text::table::Style;
+pub use transactional::{AskedModel, TxnHistoryAnswer, TxnHistoryAnswers, txn_model_name};
 pub use transactions::log::{
     SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,
     SerialOther, SerialRole, SerialTxn,
@@ -83,5 +85,5 @@ pub use transactions::log::{
 pub use transactions::program::{AddedFences, SerialProgramAnswer};
 pub use weakspot_witness::{
     BadWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit, SERIAL_PROGRAM,
-    SerialEvidence, SerialWitness, Witness, history_witness_json, input_hash,
+    SerialEvidence, SerialWitness, TxnHistoryWitness, Witness, history_witness_json, input_hash,
 };

@@ -12,7 +12,7 @@ use weakspot_core::{
 use weakspot_history::{Complete, Method, check as ask};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 
-use crate::{Disagreement, Stop, Subject, Until};
+use crate::{Disagreement, Stop, Subject, Until, transactional};
 
 /// What satisfies the first satisfies the second.
 const IMPLIED: [(HistoryModel, HistoryModel); 11] = [
@@ -36,7 +36,7 @@ const MACHINES: [HistoryModel; 4] =
 /// Up to so many operations the definitions are asked, too.
 const SMALL: usize = 12;
 
-/// All questions about a random history.
+/// All questions about a random history, and about one of transactions.
 pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option<Disagreement> {
     let ops = match rng.below(8) {
         0 => {
@@ -55,7 +55,9 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option
         }
         _ => small_ops(rng, OpsSize { threads: 4, vars: 3, ops: SMALL, fences: 8, updates: 4 }),
     };
-    let what = disagreement(&ops, compared, stop)?;
+    let Some(what) = disagreement(&ops, compared, stop) else {
+        return transactional::check(rng, compared, stop);
+    };
     let ops = shrink_ops(&ops, &|ops| disagreement(ops, &mut 0, stop).is_some());
     let what = disagreement(&ops, &mut 0, stop).unwrap_or(what);
     Some(Disagreement {

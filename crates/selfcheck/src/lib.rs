@@ -9,6 +9,7 @@ mod programs;
 mod real;
 mod statements;
 mod traces;
+mod transactional;
 
 use std::path::PathBuf;
 use std::sync::Mutex;

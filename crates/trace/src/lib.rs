@@ -25,8 +25,8 @@ mod wslog;
 pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
-    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, write_history,
-    write_history_commented,
+    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, RecordedTxns,
+    write_history, write_history_commented, write_transactions,
 };
 pub use one::{each_batch, nth_history, sc_events};
 pub use reader::{LogReader, Next};

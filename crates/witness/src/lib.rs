@@ -10,6 +10,7 @@ mod log;
 mod object;
 mod program;
 mod serial;
+mod transactional;
 
 pub use file::{BadWitness, InputHash, input_hash, witness_question};
 pub use history::{HistoryWitness, history_witness_json};
@@ -20,3 +21,4 @@ pub use log::{LogWitness, is_log_witness};
 pub use object::{Object, push_string};
 pub use program::{SERIAL_PROGRAM, StepJson, Witness};
 pub use serial::{PlacedCommit, SerialEvidence, SerialWitness};
+pub use transactional::{TRANSACTIONAL, TxnHistoryWitness};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weakspot_core::TxnModel;
 use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Edge, Source, critical};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
@@ -215,6 +216,8 @@ pub struct SomeHistories {
     pub source: Source,
     pub bug: Option<Bug>,
     pub store_buffer: bool,
+    /// Of a database, what it keeps, and how many operations a transaction has on average.
+    pub transactions: Option<(TxnModel, usize)>,
     /// That of the first history.
     pub client: Client,
     pub count: u64,
@@ -227,6 +230,8 @@ pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
         source,
         bug,
         store_buffer,
+        transactions,
+        transaction_size,
         cpus,
         operations,
         mix,
@@ -235,6 +240,21 @@ pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
         output,
         list,
     } = typed;
+    refuse(
+        &[("--transaction-size", transaction_size.is_some() && transactions.is_none())],
+        "is for --transactions",
+    )?;
+    if transactions.is_some() {
+        let of_memory = [
+            ("--source", source.is_some()),
+            ("--bug", bug.is_some()),
+            ("--store-buffer", store_buffer),
+            ("--updates", mix.updates.is_some()),
+            ("--fences", mix.fences.is_some()),
+            ("--list", list),
+        ];
+        refuse(&of_memory, "is about memory: leave out --transactions")?;
+    }
     if list {
         let others = [
             ("--source", source.is_some()),
@@ -246,7 +266,10 @@ pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
         refuse(&others, "is for generating: leave out --list")?;
         return Ok(HistoryArgs::List);
     }
-    let format = written(format, output.as_ref())?;
+    let format = match transactions {
+        None => written(format, output.as_ref())?,
+        Some(_) => of_transactions(format, output.as_ref())?,
+    };
     let count = count.unwrap_or(1);
     if count > 1 && !format.holds_many() {
         let key = format.key();
@@ -256,6 +279,7 @@ pub(super) fn history(typed: typed::GenHistory) -> Result<HistoryArgs, Usage> {
         source: source.as_deref().and_then(Source::of_key).unwrap_or(Source::Atomic),
         bug: bug.as_deref().and_then(Bug::of_key),
         store_buffer,
+        transactions: transactions.map(|model| (model, transaction_size.unwrap_or(5) as usize)),
         client: client(&mix, cpus.unwrap_or(4), operations.unwrap_or(500)),
         count,
         format,
@@ -326,6 +350,25 @@ fn client(mix: &typed::Mix, cpus: usize, operations: usize) -> Client {
         updates: mix.updates.unwrap_or(0.0),
         fences: mix.fences.unwrap_or(0.0),
         seed: mix.seed.unwrap_or(1),
+    }
+}
+
+/// The same for histories of transactions.
+fn of_transactions(
+    typed: Option<InputFormat>,
+    output: Option<&PathBuf>,
+) -> Result<HistoryFormat, Usage> {
+    let ending = || match output?.extension()?.to_str()? {
+        "json" => Some(HistoryFormat::DbcopJson),
+        _ => HistoryFormat::from_path(output?),
+    };
+    let format = typed.and_then(InputFormat::history).or_else(ending);
+    match format.unwrap_or(HistoryFormat::Plume) {
+        format if format.has_transactions() => Ok(format),
+        format => Err(Usage(format!(
+            "{} has no transactions; expected plume, dbcop, dbcop-json or edn",
+            format.key()
+        ))),
     }
 }
 

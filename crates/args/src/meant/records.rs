@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use weakspot_core::serial::BufferedReads;
-use weakspot_core::{Drain, HistoryModel, Model};
+use weakspot_core::{Drain, HistoryModel, Model, TxnModel};
 use weakspot_history::Complete;
 use weakspot_lang::Format;
 use weakspot_trace::{Columns, HistoryFormat, LogFormat};
@@ -233,7 +233,11 @@ impl SerialArgs {
 #[derive(Debug)]
 pub struct HistoryCheckArgs {
     pub files: Vec<PathBuf>,
+    /// Of memory; none if only models of transactions were asked for.
     pub models: Vec<HistoryModel>,
+    /// Of transactions; none if only models of memory were asked for. If there are both, files of
+    /// transactions are asked about these, and the others about those.
+    pub txn_models: Vec<TxnModel>,
     pub minimise: bool,
     pub complete: Complete,
     pub no_saturation: bool,
@@ -285,17 +289,47 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
              first and leave out --columns",
         )?;
     }
-    let each = |models: Models| match models {
+    let is_all = model.contains(&Models::All) || model.is_empty();
+    let of_memory = |models: &Models| match *models {
         Models::All => HistoryModel::ALL.to_vec(),
         Models::One(model) => vec![model],
+        Models::Txn(_) => Vec::new(),
+    };
+    let of_txns = |models: &Models| match *models {
+        Models::Txn(model) => vec![model],
+        Models::All | Models::One(_) => Vec::new(),
     };
     let models: Vec<HistoryModel> = match (model.is_empty(), follow) {
         (true, true) => vec![HistoryModel::Sc, HistoryModel::Tso],
         (true, false) => HistoryModel::ALL.to_vec(),
-        (false, _) => model.into_iter().flat_map(each).collect(),
+        (false, _) => model.iter().flat_map(of_memory).collect(),
     };
     let own = follow && models.contains(&HistoryModel::PsoOwn);
     refuse(&[("--model pso-own", own)], "is for whole files: leave out --follow")?;
+    // What is about models of memory only asks all files about these.
+    let txn_models: Vec<TxnModel> = match (is_all, follow || complete_recording) {
+        (true, true) => Vec::new(),
+        (true, false) => TxnModel::ALL.to_vec(),
+        (false, _) => model.iter().flat_map(of_txns).collect(),
+    };
+    if !txn_models.is_empty() && !is_all {
+        if !models.is_empty() {
+            return Err(Usage(
+                "models of memory and of transactions are asked about one after the other: \
+                 expected --model with one kind"
+                    .to_owned(),
+            ));
+        }
+        let of_memory = [
+            ("--follow", follow),
+            ("--minimise", minimise),
+            ("--complete", complete.is_some()),
+            ("--no-saturation", no_saturation),
+            ("--columns", columns.is_some()),
+            ("--complete-recording", complete_recording),
+        ];
+        refuse(&of_memory, "is about models of memory, not of transactions")?;
+    }
     let shared = Shared {
         reading: shared.timeout.filter(|_| follow),
         ..super::shared(shared, Some(&threads), Some(witness))?
@@ -306,6 +340,7 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
     Ok(HistoryCheckArgs {
         files,
         models: distinct(models)?,
+        txn_models: distinct(txn_models)?,
         minimise,
         complete: match complete {
             None | Some(CompleteKey::Auto) => Complete::Auto,

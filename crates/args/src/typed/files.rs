@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use weakspot_core::TxnModel;
 use weakspot_gen::{Bug, CycleSyntax, Source};
 use weakspot_lang::families::{self, Syntax};
 
-use super::super::values::{InputFormat, Takes, When, duration, format_of, size};
+use super::super::values::{InputFormat, Takes, When, duration, format_of, isolation, size};
 
 /// Check the witness of an answer by the definitions alone.
 #[derive(Debug, Args)]
@@ -221,11 +222,13 @@ pub(crate) struct Family {
 Example:
   weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
   weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
+  weakspot gen history --transactions tcc --operations 100000 -o tcc.plume
   weakspot gen history --list",
     after_help = "\
 JSON Lines, one history per line, to standard output unless -o names a file. Of
 each variable no value is written twice. History number i is that of the seed
-plus i; the same seed, the same history."
+plus i; the same seed, the same history. With --transactions it is one history
+of a database, in the format of Plume unless FILE or --format says otherwise."
 )]
 pub(crate) struct History {
     /// Who runs the clients; --list tells which there are [default: atomic].
@@ -239,6 +242,13 @@ pub(crate) struct History {
     /// Put a store buffer between each CPU and its cache: histories become TSO instead of SC.
     #[arg(long)]
     pub(crate) store_buffer: bool,
+    /// Transactions of a database that is read-committed (rc), transactional-causal (tcc) or
+    /// serializable (ser), and no more; CPUs are sessions.
+    #[arg(long, value_name = "MODEL", value_parser = isolation)]
+    pub(crate) transactions: Option<TxnModel>,
+    /// With --transactions: how many operations a transaction has on average [default: 5].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) transaction_size: Option<u32>,
     /// How many CPUs the clients have [default: 4].
     #[arg(long, value_name = "N")]
     pub(crate) cpus: Option<usize>,

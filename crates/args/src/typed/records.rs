@@ -195,7 +195,7 @@ pub(crate) struct Serial {
     pub(crate) shared: Shared,
 }
 
-/// Which memory models does a recorded history satisfy?
+/// Which models does a recorded history satisfy, of memory or of transactions?
 #[derive(Debug, Args)]
 #[command(
     before_help = "\
@@ -205,7 +205,8 @@ Example:
   weakspot history --model coherence corpus/histories/stale-read.wshist
   weakspot history --columns cycle,core,op,addr,data log.txt
   weakspot record --operations 100000 | weakspot history --model tso,sc -
-  weakspot history --follow run.wshist",
+  weakspot history --follow run.wshist
+  weakspot history --model serializable corpus/databases/write-skew.edn",
     after_help = "\
 A history says what each thread read and wrote, in the order of that thread. It
 satisfies a model if the model explains all of it. The models are causal
@@ -215,6 +216,11 @@ is SC of each variable by itself (coherence), partial store order (pso), total
 store order (tso) and sequential consistency (sc). `all` draws which of them are
 satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
 waits only for earlier writes to its own variable.
+
+Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
+for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
+serializable (ser); a violation is named as Elle does, such as G1a or G-single.
+If models of memory are asked for, the operations are looked at one by one.
 
 A file may have many histories: JSON Lines, text, or those of Axe, dbcop, Plume,
 AWDIT and Jepsen, or a table with a column for each of core, operation, address
@@ -236,8 +242,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, separated by commas, or all,
-    /// which is all but pso-own [default: all; with --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, or of transactions rc, ra, tcc,
+    /// ser, separated by commas, or all, which is all but pso-own [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.

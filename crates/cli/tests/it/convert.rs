@@ -387,10 +387,15 @@ fn histories() {
         &["convert", "--to", "edn", "corpus/histories/long-fork.hist", "-"],
         "",
         expect![[r#"
-        --- standard error
-        error: corpus/histories/long-fork.hist: history 1: EDN says when operations began and ended, which a history does not know
-        --- exit 2
-    "#]],
+            {:type :ok, :f :txn, :value [[:w "x" 1]], :process 0, :index 0}
+            {:type :ok, :f :txn, :value [[:w "y" 1]], :process 1, :index 1}
+            {:type :ok, :f :txn, :value [[:r "x" 1]], :process 2, :index 2}
+            {:type :ok, :f :txn, :value [[:r "y" nil]], :process 2, :index 3}
+            {:type :ok, :f :txn, :value [[:r "y" 1]], :process 3, :index 4}
+            {:type :ok, :f :txn, :value [[:r "x" nil]], :process 3, :index 5}
+            {:type :fail, :f :txn, :value [[:w "x" 7] [:w "y" 7]], :process 3, :index 6}
+            --- exit 0
+        "#]],
     );
     check(
         &["convert", "--to", "axe", "corpus/traces/locks.std", "-"],

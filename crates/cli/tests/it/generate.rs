@@ -445,6 +445,7 @@ fn sources() {
             Example:
               weakspot gen history --source tso --cpus 4 --operations 1000 -o tso.jsonl
               weakspot gen history --source mesi --bug lost-ack --count 100 > lost-ack.jsonl
+              weakspot gen history --transactions tcc --operations 100000 -o tcc.plume
               weakspot gen history --list
 
             Histories of random clients on a memory, a machine or a cache coherence protocol
@@ -460,6 +461,13 @@ fn sources() {
 
                   --store-buffer
                       Put a store buffer between each CPU and its cache: histories become TSO instead of SC
+
+                  --transactions <MODEL>
+                      Transactions of a database that is read-committed (rc), transactional-causal (tcc) or
+                      serializable (ser), and no more; CPUs are sessions
+
+                  --transaction-size <N>
+                      With --transactions: how many operations a transaction has on average [default: 5]
 
                   --cpus <N>
                       How many CPUs the clients have [default: 4]
@@ -508,7 +516,8 @@ fn sources() {
 
             JSON Lines, one history per line, to standard output unless -o names a file. Of
             each variable no value is written twice. History number i is that of the seed
-            plus i; the same seed, the same history.
+            plus i; the same seed, the same history. With --transactions it is one history
+            of a database, in the format of Plume unless FILE or --format says otherwise.
             --- exit 0
         "#]],
     );

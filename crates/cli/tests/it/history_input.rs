@@ -38,7 +38,10 @@ fn bad_histories() {
         &["history", "-q", "no-such-file", "corpus/histories/lost-update.json"],
         "",
         expect![[r#"
-            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates coherence and wCCM
+            corpus/histories/lost-update.json read committed: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json read atomic: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json transactional causal: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json serializable: violated: lost-update, two updates of the same version
             --- standard error
             error: no-such-file: failed to read: No such file or directory (os error 2)
             --- exit 2
@@ -62,7 +65,7 @@ fn bad_usage() {
         "",
         expect![[r#"
             --- standard error
-            error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc or all
+            error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, read-committed (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all
 
             For more information, try '--help'.
             --- exit 2
@@ -116,7 +119,10 @@ fn a_folder() {
             corpus/histories/by-cases.wshist by-cases: not SC: satisfies PSO and CCM, violates TSO
             corpus/histories/by-cases.wshist by-cases-fenced: not SC: satisfies coherence and CCM, violates PSO
             corpus/histories/by-cases.wshist by-cases-open: satisfies SC, and so all models
-            corpus/histories/causality.plume: not SC: satisfies coherence, violates PSO and CC
+            corpus/histories/causality.plume read committed: satisfied: 5 transactions, shown by a commit order
+            corpus/histories/causality.plume read atomic: satisfied: 5 transactions, shown by a commit order
+            corpus/histories/causality.plume transactional causal: violated: G-single-process, read skew, with the order of a session
+            corpus/histories/causality.plume serializable: violated: G-single-process, read skew, with the order of a session
             corpus/histories/classic.jsonl store-buffering: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/classic.jsonl store-buffering-fenced: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/classic.jsonl store-buffering-half-fenced: not SC: satisfies TSO and CM, violates CCM
@@ -160,10 +166,22 @@ fn a_folder() {
             corpus/histories/gradual.wshist fig-1d: not SC: satisfies TSO and CCM
             corpus/histories/gradual.wshist fig-3: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/gradual.wshist fig-3-mended: not SC: satisfies coherence and CCM, violates PSO
-            corpus/histories/long-fork.awdit: satisfies SC (not checked: atomicity of 1 transaction), and so all models
-            corpus/histories/long-fork.hist: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
-            corpus/histories/lost-update.json: not SC: satisfies CM and CCv, violates coherence and wCCM
-            corpus/histories/registers.edn: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/long-fork.awdit read committed: satisfied: 7 transactions, shown by a commit order
+            corpus/histories/long-fork.awdit read atomic: satisfied: 7 transactions, shown by a commit order
+            corpus/histories/long-fork.awdit transactional causal: satisfied: 7 transactions, shown by a commit order
+            corpus/histories/long-fork.awdit serializable: satisfied: 7 transactions, shown by a commit order
+            corpus/histories/long-fork.hist read committed: satisfied: 6 transactions, shown by a commit order
+            corpus/histories/long-fork.hist read atomic: satisfied: 6 transactions, shown by a commit order
+            corpus/histories/long-fork.hist transactional causal: satisfied: 6 transactions, shown by a commit order
+            corpus/histories/long-fork.hist serializable: violated: G2-item-process, anti-dependency cycle, with the order of a session
+            corpus/histories/lost-update.json read committed: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json read atomic: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json transactional causal: satisfied: 2 transactions, shown by a commit order
+            corpus/histories/lost-update.json serializable: violated: lost-update, two updates of the same version
+            corpus/histories/registers.edn read committed: satisfied: 4 transactions, shown by a commit order
+            corpus/histories/registers.edn read atomic: satisfied: 4 transactions, shown by a commit order
+            corpus/histories/registers.edn transactional causal: satisfied: 4 transactions, shown by a commit order
+            corpus/histories/registers.edn serializable: satisfied (not checked: real-time order): 4 transactions, shown by a commit order
             corpus/histories/stale-read.wshist stale-read: not SC: satisfies no model, violates coherence and CC
             corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: final values under coherence, real-time order), violates CCM
             corpus/histories/store-buffering.axe history 2: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
@@ -258,9 +276,12 @@ fn what_is_not_checked() {
         &["history", "-q", "--input-format", "dbcop", "-"],
         dbcop,
         expect![[r#"
-        -: satisfies SC (not checked: atomicity of 2 transactions), and so all models
-        --- exit 0
-    "#]],
+            - read committed: satisfied: 2 transactions, shown by a commit order
+            - read atomic: satisfied: 2 transactions, shown by a commit order
+            - transactional causal: satisfied: 2 transactions, shown by a commit order
+            - serializable: satisfied: 2 transactions, shown by a commit order
+            --- exit 0
+        "#]],
     );
     let edn =
         "{:type :ok :process 0 :f :write :value 1}\n{:type :ok :process 1 :f :read :value 1}\n";

@@ -33,6 +33,7 @@
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `serve`: `weakspot serve`, whom it answers and whom not;
 //! - `terminal`: progress lines, and readers that have gone;
+//! - `transactions`: `weakspot history` on transactions of databases, and its witnesses;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
 //! - `same`: same input, same output, whatever the number of threads;
@@ -83,6 +84,7 @@ mod shell;
 mod show;
 mod shown;
 mod terminal;
+mod transactions;
 mod transcripts;
 mod trust;
 mod why_not;

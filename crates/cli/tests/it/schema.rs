@@ -245,6 +245,7 @@ fn every_command() {
         "history --minimise corpus/histories @bad.wshist",
         "history --follow corpus/histories/classic.wshist",
         "history --complete-recording @unwritten.wshist",
+        "history corpus/databases",
         "history --timeout 0s corpus/histories/by-cases.wshist",
         "run --timeout 60s @sb",
         "run --robust --fences --transactions --timeout 60s @sb",

@@ -641,7 +641,7 @@ fn help() {
               fence        Which fences make a program robust, or safe, at the least cost?
               monitor      Could TSO or PSO have broken this SC execution, or those of a program?
               serial       Are the transactions of a program or log serializable, under SC and under TSO?
-              history      Which memory models does a recorded history satisfy?
+              history      Which models does a recorded history satisfy, of memory or of transactions?
               certify      Check the witness of an answer by the definitions alone
               compare      Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`
               show         Step through a run, in a terminal

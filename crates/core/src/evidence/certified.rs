@@ -26,7 +26,7 @@ use crate::serial::{
 use crate::{
     Clause, DelayedRun, Evidence, FenceCosts, FencePlaces, Goal, History, HistoryEvidence,
     HistoryModel, Limits, LogEvent, LogTables, Model, PlacedFence, Program, Transactions, TxnEvent,
-    Verdict, fence_proof, reference,
+    TxnEvidence, TxnHistory, TxnModel, Verdict, fence_proof, reference,
 };
 
 /// An answer, and whether its evidence was checked. It reads like the answer itself.
@@ -380,6 +380,27 @@ impl<A: Claim<Evidence = HistoryEvidence>> Certified<A> {
                     verdict,
                     effort.operations,
                 )),
+                _ => Ok(Certification::Checked),
+            }
+        })
+    }
+}
+
+impl<A: Claim<Evidence = TxnEvidence>> Certified<A> {
+    /// Whether a history of transactions satisfies a model.
+    pub fn transactional(
+        history: &TxnHistory,
+        model: TxnModel,
+        answer: A,
+        effort: Effort,
+    ) -> Result<Certified<A>, Rejected> {
+        Certified::checked(answer, |verdict, evidence| {
+            certify::transactional(history, model, verdict, evidence)?;
+            match evidence {
+                TxnEvidence::Searched if effort.is_over() => Ok(Certification::TooLarge),
+                TxnEvidence::Searched => {
+                    Certification::of(certify::search_transactional(history, effort.work as usize))
+                }
                 _ => Ok(Certification::Checked),
             }
         })

@@ -4,6 +4,7 @@
 pub use crate::execution::delayed::delayed;
 pub use crate::history::{history, search_history};
 pub use crate::serial::{search_trace, search_transactions, trace, transactions};
+pub use crate::transactional::{search_transactional, transactional};
 
 pub use crate::evidence::rejected::Rejected;
 pub use crate::evidence::replay::replay;

@@ -17,6 +17,8 @@
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
 //!   directions of ties;
 //! - `serial_values`: serializability against what executions read and leave;
+//! - `transactional`: histories of transactions: the checker of commit orders and the search against
+//!   the definition;
 //! - `wide`: accesses that overlap: the machine against the axioms, and recorded runs.
 
 mod delayed;
@@ -29,5 +31,6 @@ mod serial_evidence;
 mod serial_programs;
 mod serial_traces;
 mod serial_values;
+mod transactional;
 mod why_not;
 mod wide;

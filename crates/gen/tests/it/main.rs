@@ -6,10 +6,12 @@
 //!   x86 is TSO;
 //! - `machines`: clients, and what the machines make of them;
 //! - `protocols`: protocols without bugs: no deadlock, no surprise, one writer or many readers with
-//!   the last values after every step, and the order of steps explains what was read.
+//!   the last values after every step, and the order of steps explains what was read;
+//! - `transactions`: histories of databases keep what these promise.
 
 mod caught;
 mod cycles;
 mod hardware;
 mod machines;
 mod protocols;
+mod transactions;

@@ -13,6 +13,8 @@
 //!   definitions;
 //! - `strong`: SC, TSO and PSO against their definitions, on random histories, by all stages; every
 //!   answer comes with evidence that the checker accepts;
+//! - `transactions`: histories of transactions against the definitions of their models; every answer
+//!   comes with evidence that the checker accepts;
 //! - `window`: windows of histories that are still being written: what they find is there, what
 //!   fits into one is found, and memory stays as it is.
 
@@ -23,4 +25,5 @@ mod corpus;
 mod open;
 mod parts;
 mod strong;
+mod transactions;
 mod window;

@@ -15,7 +15,7 @@ use weakspot_core::{
     Verdict, initial_write_var,
 };
 
-use crate::answer::{Answer, Head};
+use crate::answer::{Answer, Head, ModelName};
 use crate::csv;
 use crate::json::verdict_key;
 use crate::text::limit::limit_text;
@@ -150,8 +150,11 @@ fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
 
 /// Counts per model, of all histories; `None` stands for bad input.
 #[must_use]
-pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: usize) -> String {
-    let mut models: Vec<HistoryModel> = Vec::new();
+pub fn history_summary<M: ModelName + PartialEq>(
+    results: &[(M, Option<Verdict>)],
+    histories: usize,
+) -> String {
+    let mut models: Vec<M> = Vec::new();
     for &(model, _) in results {
         if !models.contains(&model) {
             models.push(model);
@@ -159,10 +162,10 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
     }
     let noun = if histories == 1 { "history" } else { "histories" };
     let mut out = format!("{} {noun}\n", grouped(histories as u128));
-    let width = models.iter().map(|&model| model_name(model).len()).fold(7, usize::max);
+    let wide = models.iter().map(|model| model.name().len()).max().unwrap_or(0).max(7);
     let _ = writeln!(
         out,
-        "{:width$} {:>9} {:>9} {:>9} {:>8}",
+        "{:wide$} {:>9} {:>9} {:>9} {:>8}",
         "model", "satisfied", "violated", "unknown", "errors"
     );
     for model in models {
@@ -171,8 +174,8 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
         };
         let _ = writeln!(
             out,
-            "{:width$} {:9} {:9} {:9} {:8}",
-            model_name(model),
+            "{:wide$} {:9} {:9} {:9} {:8}",
+            model.name(),
             count(|v| *v == Some(Verdict::Holds)),
             count(|v| *v == Some(Verdict::Violated)),
             count(|v| matches!(v, Some(Verdict::Unknown(_)))),
@@ -184,10 +187,7 @@ pub fn history_summary(results: &[(HistoryModel, Option<Verdict>)], histories: u
 
 /// The counts of [`history_summary`] as a table with commas.
 #[must_use]
-pub fn history_summary_csv(
-    results: &[(HistoryModel, Option<Verdict>)],
-    models: &[HistoryModel],
-) -> String {
+pub fn history_summary_csv<M: ModelName>(results: &[(M, Option<Verdict>)], models: &[M]) -> String {
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|(model, verdict)| (Some(model.key()), end(verdict))).collect();

@@ -16,6 +16,7 @@ use weakspot_core::{
 
 use self::wrong::Wrong;
 use super::scan::{Place, hex};
+use super::transactions::{self, Marks, Raw, RecordedTxns};
 use crate::error::LogError;
 use crate::names::Index;
 
@@ -62,6 +63,8 @@ pub(crate) struct Builder {
     follows: bool,
     /// Whether a value that equals the initial one is read from a write of it, if there is one.
     pub(crate) writes_first: bool,
+    /// To which transactions operations belong, if the history is one of transactions.
+    pub(crate) marks: Option<Marks>,
 }
 
 /// The kind in the upper two bits, and the variable.
@@ -108,6 +111,11 @@ impl Builder {
     /// One whose operations are [taken](Builder::take_ops) while the history goes on.
     pub(crate) fn following() -> Builder {
         Builder { follows: true, ..Builder::default() }
+    }
+
+    /// One of a history of transactions.
+    pub(crate) fn of_txns() -> Builder {
+        Builder { marks: Some(Marks::default()), ..Builder::default() }
     }
 
     /// The thread of this name.
@@ -262,6 +270,13 @@ impl Builder {
         }
     }
 
+    /// The operations that are in no transaction yet are one, of the thread that did the last.
+    pub(crate) fn end_txn(&mut self, committed: bool) {
+        if let (Some(marks), Some(&thread)) = (&mut self.marks, self.of.last()) {
+            marks.end_txn(self.ops.len(), thread, committed);
+        }
+    }
+
     /// Takes the operations from `start` on back, which have no updates among them.
     pub(crate) fn drop_from(&mut self, start: usize) {
         for (op, &value) in self.ops[start..].iter().zip(&self.values[start..]) {
@@ -338,6 +353,15 @@ impl Builder {
             OpKind::Read => Some((op.var(), value)),
             OpKind::Update => olds.next().map(|&old| (op.var(), old)),
             OpKind::Write | OpKind::Fence => None,
+        })
+    }
+
+    /// The elements of lists that are read, with their variables.
+    pub(crate) fn read_elements(&self) -> impl Iterator<Item = (u32, Value)> {
+        let lists = self.marks.iter().flat_map(Marks::lists);
+        lists.flat_map(|(op, list)| {
+            let var = self.ops[op].var();
+            list.iter().map(move |&value| (var, value))
         })
     }
 
@@ -418,6 +442,26 @@ impl Builder {
         };
         let (notes, unchecked) = (self.notes, self.unchecked);
         Ok(Recorded { id: self.id, ops, names, notes, unchecked })
+    }
+
+    /// The history, with its transactions.
+    pub(crate) fn finish_txns(self) -> Result<RecordedTxns, LogError> {
+        let none = Marks::default();
+        let marks = self.marks.as_ref().unwrap_or(&none);
+        let raw = Raw {
+            ops: &|at| (self.ops[at].writes(), self.ops[at].var()),
+            values: &self.values,
+            places: &self.places,
+            initial: self.froms.iter().map(|from| from.op).collect(),
+            sessions: self.threads.len(),
+            shown_var: &|var| self.shown_var(var),
+        };
+        let (txns, values, lines) = transactions::build(&raw, marks)?;
+        let initial = self.initial_values();
+        let (threads, vars) = (self.threads.names, self.vars.names);
+        let names = OpNames { threads, vars, initial, values };
+        let (id, notes, unchecked) = (self.id, self.notes, self.unchecked);
+        Ok(RecordedTxns { id, txns, names, notes, unchecked, lines })
     }
 
     /// Puts operations and values into their order by thread. Who did what, and the places, stay

@@ -96,6 +96,22 @@ impl HistoryFormat {
         matches!(self, HistoryFormat::Jsonl | HistoryFormat::Text | HistoryFormat::Axe)
     }
 
+    /// Whether it is a format of transactions.
+    #[must_use]
+    pub fn has_transactions(self) -> bool {
+        match self {
+            HistoryFormat::Jsonl
+            | HistoryFormat::Text
+            | HistoryFormat::Axe
+            | HistoryFormat::Csv => false,
+            HistoryFormat::Dbcop
+            | HistoryFormat::DbcopJson
+            | HistoryFormat::Plume
+            | HistoryFormat::Awdit
+            | HistoryFormat::Edn => true,
+        }
+    }
+
     /// The format, if this much of the beginning tells it.
     pub(crate) fn detect(first: &[u8]) -> Option<HistoryFormat> {
         let mut text = first.strip_prefix(MARK).unwrap_or(first).trim_ascii_start();

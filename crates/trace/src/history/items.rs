@@ -24,6 +24,11 @@ impl Items {
         Items { source, decoder, builder, place: Place::FIRST, begun: false }
     }
 
+    /// Lets another decoder read; nothing has been read yet.
+    pub(crate) fn decode_with(&mut self, decoder: Box<dyn Decoder + Send>) {
+        self.decoder = decoder;
+    }
+
     /// Reads once, and waits if nothing is there.
     pub(crate) fn fill(&mut self) -> Result<(), LogError> {
         self.source.fill().map_err(|e| unread(self.place, &e))

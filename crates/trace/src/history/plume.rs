@@ -57,6 +57,18 @@ impl Decoder for Plume {
             return cursor.unexpected("the end of the line");
         }
         let var = builder.var(name).or_else(|m| fault(name_at, m))?;
+        if builder.marks.is_some() {
+            let thread = builder.numbered_thread(session).or_else(|m| fault(session_at, m))?;
+            let place = cursor.place(at);
+            builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
+            if let Some(marks) = &mut builder.marks {
+                match txn {
+                    -1 => marks.aborted(thread),
+                    txn => marks.numbered(thread, txn),
+                }
+            }
+            return Ok(Decoded::Item);
+        }
         if txn == -1 {
             self.aborted += 1;
             if kind == OpKind::Write {

@@ -6,7 +6,8 @@ use super::build::{Builder, Recorded};
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
-use super::{Columns, HistoryFormat, axe, csv, dbcop, dbcop_json, edn, json, plume, text};
+use super::transactions::RecordedTxns;
+use super::{Columns, HistoryFormat, axe, csv, dbcop, dbcop_json, edn, elle, json, plume, text};
 use crate::error::{LogError, UnwrittenRead};
 use crate::source::{LONGEST, Source};
 
@@ -103,25 +104,50 @@ impl HistoryReader {
     #[expect(clippy::should_implement_trait, reason = "an iterator would go on after an error")]
     pub fn next(&mut self) -> Result<Option<Recorded>, LogError> {
         self.unwritten = None;
-        if let Some(ended) = &self.ended {
-            return ended.clone().map(|()| None);
-        }
-        match self.read() {
-            Ok(true) => {}
-            Ok(false) => {
-                self.ended = Some(Ok(()));
-                return Ok(None);
-            }
-            Err(error) => {
-                self.ended = Some(Err(error.clone()));
-                return Err(error);
-            }
+        if !self.read_next()? {
+            return Ok(None);
         }
         let history = std::mem::take(&mut self.items.builder).finish(self.lines.as_mut());
         history.map(Some).map_err(|wrong| {
             self.unwritten = wrong.unwritten;
             wrong.error
         })
+    }
+
+    /// Reads all of the next history; false if there is none. Remembers how reading ended.
+    fn read_next(&mut self) -> Result<bool, LogError> {
+        if let Some(ended) = &self.ended {
+            return ended.clone().map(|()| false);
+        }
+        let read = self.read();
+        match &read {
+            Ok(true) => {}
+            Ok(false) => self.ended = Some(Ok(())),
+            Err(error) => self.ended = Some(Err(error.clone())),
+        }
+        read
+    }
+
+    /// Reads histories of transactions from now on, of a format that
+    /// [has them](HistoryFormat::has_transactions); nothing has been read yet.
+    pub fn keep_transactions(&mut self) {
+        self.items.builder = Builder::of_txns();
+        if self.format == HistoryFormat::Edn {
+            self.items.decode_with(Box::new(elle::Elle::default()));
+        }
+    }
+
+    /// The next history of transactions; `None` when there are no more.
+    ///
+    /// # Errors
+    /// As [`next`](HistoryReader::next).
+    pub fn next_transactions(&mut self) -> Result<Option<RecordedTxns>, LogError> {
+        match self.read_next()? {
+            false => Ok(None),
+            true => std::mem::replace(&mut self.items.builder, Builder::of_txns())
+                .finish_txns()
+                .map(Some),
+        }
     }
 
     /// Reads all of a history; false if there is none.

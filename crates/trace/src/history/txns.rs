@@ -16,7 +16,9 @@ pub(crate) struct Txns {
 impl Txns {
     /// Ends the transaction whose operations are those from `start` on.
     pub(crate) fn end(&mut self, start: usize, committed: bool, builder: &mut Builder) {
-        if committed {
+        if builder.marks.is_some() {
+            builder.end_txn(committed);
+        } else if committed {
             builder.fuse(start);
             self.several += usize::from(builder.len() > start + 1);
         } else {

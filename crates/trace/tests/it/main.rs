@@ -5,7 +5,8 @@
 //! - `resume`: writing on behind what is there;
 //! - `documented`: what the documentation shows, and the corpus;
 //! - `finals`: what memory held at the end, against all runs of the machines;
-//! - `histories`: the same for histories: round trips, refusals, damage.
+//! - `histories`: the same for histories: round trips, refusals, damage;
+//! - `transactions`: the same for histories of transactions.
 
 mod damage;
 mod documented;
@@ -15,6 +16,7 @@ mod histories;
 mod refusals;
 mod resume;
 mod round_trips;
+mod transactions;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
