@@ -221,11 +221,16 @@ fn shared(
     })
 }
 
-/// Refuses a table with commas where there is none.
+/// Refuses a table where there is none.
 fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
     let why = "is for tables, the rows of `weakspot bench` and the summary of many files, and there \
                is none here; expected --format text or json";
-    refuse(&[("--format csv", shared.format == OutputFormat::Csv)], why)
+    let is = |format: OutputFormat| shared.format == format;
+    let tables = [
+        ("--format csv", is(OutputFormat::Csv)),
+        ("--format markdown", is(OutputFormat::Markdown)),
+    ];
+    refuse(&tables, why)
 }
 
 /// What was typed, if anything.

@@ -144,20 +144,20 @@ pub(crate) fn output_of(
 
 /// Reads the name of an output format where there is neither a graph nor a table.
 pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Sarif, Svg, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github], &[Svg, Dot, Tex, Csv])
+    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tex, Text};
+    output_of(&[Text, Json, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown])
 }
 
 /// Reads the name of an output format of an exploration.
 pub(crate) fn explored() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Sarif, Svg, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github, Svg, Dot, Tex], &[Csv])
+    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tex, Text};
+    output_of(&[Text, Json, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown])
 }
 
 /// Reads the name of an output format for tests.
 pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Junit, Sarif, Svg, Tex, Text};
-    output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv])
+    use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tex, Text};
+    output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown])
 }
 
 /// Reads the name of an output format for litmus tests.

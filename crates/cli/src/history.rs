@@ -10,7 +10,7 @@ use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
     AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread,
-    history_model_name, history_summary, history_summary_csv, history_witness_json,
+    history_model_name, history_summary, history_summary_table, history_witness_json,
 };
 use weakspot_trace::{
     HistoryFormat, LogError, Recorded, UnwrittenRead, write_history, write_history_commented,
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let models = args.models.iter().map(|&model| AskedModel::Memory(model));
     let models = models.chain(of_txns.map(|&model| AskedModel::Transactions(model)));
     let models: Vec<AskedModel> = models.collect();
-    summarise(shared, histories, text, || history_summary_csv(&results, &models));
+    summarise(shared, histories, text, |format| history_summary_table(format, &results, &models));
     Ok(exit)
 }
 

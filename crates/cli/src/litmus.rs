@@ -14,7 +14,7 @@ use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
     Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
-    litmus_summary_csv,
+    litmus_summary_table,
 };
 
 use crate::args::LitmusArgs;
@@ -52,7 +52,9 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     }
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
-    summarise(&common.shared, inputs.len(), text, || litmus_summary_csv(&results, &common.model));
+    summarise(&common.shared, inputs.len(), text, |format| {
+        litmus_summary_table(format, &results, &common.model)
+    });
     Ok(exit)
 }
 

@@ -9,7 +9,7 @@ use weakspot_input::{PROGRAM_ENDINGS, expand_logs, is_stdin, open_log, read_trac
 use weakspot_monitor::{Algorithm, Definition, Findings, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
     LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
-    monitor_statistics, program_summary, program_summary_csv,
+    monitor_statistics, program_summary, program_summary_table,
 };
 use weakspot_trace::{LogError, LogReader, Next};
 
@@ -39,7 +39,9 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     })?;
     let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, logs.len(), text, || program_summary_csv(&results, models));
+    summarise(&common.shared, logs.len(), text, |format| {
+        program_summary_table(format, &results, models)
+    });
     Ok(exit)
 }
 

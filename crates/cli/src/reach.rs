@@ -9,7 +9,7 @@ use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, reach};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::{Format, Parsed};
-use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_csv};
+use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_table};
 
 use crate::args::{OutputFormat, ReachArgs};
 use weakspot_jobs::exit::Exit;
@@ -25,7 +25,9 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results, &common.model));
+    summarise(&common.shared, inputs.len(), text, |format| {
+        program_summary_table(format, &results, &common.model)
+    });
     Ok(exit)
 }
 

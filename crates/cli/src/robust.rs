@@ -8,7 +8,7 @@ use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_ra
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
-    ProgramResult, RaceAnswer, RobustAnswer, Words, program_summary, program_summary_csv,
+    ProgramResult, RaceAnswer, RobustAnswer, Words, program_summary, program_summary_table,
 };
 
 use crate::args::{RobustAlgorithm, RobustArgs};
@@ -28,7 +28,9 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
         true => Words { noun: "program", holds: "race free", violated: "race" },
     };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, || program_summary_csv(&results, &common.model));
+    summarise(&common.shared, inputs.len(), text, |format| {
+        program_summary_table(format, &results, &common.model)
+    });
     Ok(exit)
 }
 

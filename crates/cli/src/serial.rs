@@ -16,7 +16,7 @@ use weakspot_core::serial::{BufferedReads, Question};
 use weakspot_core::{Certification, Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_report::{
     ProgramResult, SerialAnswer, SerialEvidence, SerialFenced, SerialOf, SerialOther,
-    SerialWitness, Words, limit_text, plain, program_summary, program_summary_csv,
+    SerialWitness, Words, limit_text, plain, program_summary, program_summary_table,
 };
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
@@ -75,7 +75,9 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
     let noun = if has_traces { "trace" } else { "log" };
     let words = Words { noun, holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(&args.shared, logs.len(), text, || program_summary_csv(&results, &args.model));
+    summarise(&args.shared, logs.len(), text, |format| {
+        program_summary_table(format, &results, &args.model)
+    });
     Ok(exit)
 }
 

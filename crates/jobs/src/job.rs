@@ -40,16 +40,16 @@ pub fn style(shared: &Shared) -> Style {
     }
 }
 
-/// What many inputs came to: for people after the answers, with commas instead of them.
+/// What many inputs came to: for people after the answers, as a table instead of them.
 pub fn summarise(
     shared: &Shared,
     inputs: usize,
     text: impl FnOnce() -> String,
-    csv: impl FnOnce() -> String,
+    table: impl FnOnce(OutputFormat) -> String,
 ) {
     match shared.format {
         OutputFormat::Text if inputs > 1 && !shared.quiet => eprint!("{}", text()),
-        OutputFormat::Csv => print!("{}", csv()),
+        OutputFormat::Csv | OutputFormat::Markdown => print!("{}", table(shared.format)),
         _ => {}
     }
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::{draw_pictures, files_named, github, page, sarif};
+use weakspot_report::{
+    NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, page, sarif,
+};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -222,6 +224,7 @@ fn print<I: Named, T>(
 ) -> std::io::Result<()> {
     let mut waiting: BTreeMap<usize, Vec<News<T>>> = BTreeMap::new();
     let mut line = ProgressLine::new(shared);
+    let mut is_drawn = false;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     loop {
         match receiver.recv_timeout(TICK) {
@@ -252,6 +255,7 @@ fn print<I: Named, T>(
                             OutputFormat::Sarif | OutputFormat::Svg => said.found += &part.out,
                             OutputFormat::Dot | OutputFormat::Tex => {
                                 let drawn = draw_pictures(shared.format, &part.out);
+                                is_drawn |= !drawn.is_empty();
                                 out.write_all(drawn.as_bytes())?;
                             }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
@@ -286,9 +290,18 @@ fn print<I: Named, T>(
     match shared.format {
         OutputFormat::Sarif => out.write_all(sarif(&TOOL, &said.found).as_bytes())?,
         OutputFormat::Svg => {
-            out.write_all(draw_pictures(shared.format, &said.found).as_bytes())?;
+            let drawn = draw_pictures(shared.format, &said.found);
+            is_drawn |= !drawn.is_empty();
+            out.write_all(drawn.as_bytes())?;
         }
         _ => {}
+    }
+    // An empty file would look like a defect.
+    if !is_drawn && OutputFormat::PICTURES.contains(&shared.format) && said.exit != Exit::Bad {
+        out.write_all(empty_picture(shared.format).as_bytes())?;
+        if !shared.quiet {
+            eprintln!("{NOTHING_TO_DRAW}");
+        }
     }
     out.flush()
 }

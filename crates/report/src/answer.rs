@@ -112,6 +112,8 @@ pub enum Format {
     Tex,
     /// Tables with commas, for spreadsheets: measurements and summaries.
     Csv,
+    /// The same tables in Markdown, for pages and issues.
+    Markdown,
     /// Reports of tests in the XML of JUnit.
     Junit,
     /// Findings for editors and services that show them.
@@ -124,13 +126,14 @@ pub enum Format {
 
 impl Format {
     /// Those that most commands know.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Text,
         Format::Json,
         Format::Svg,
         Format::Dot,
         Format::Tex,
         Format::Csv,
+        Format::Markdown,
         Format::Sarif,
         Format::Github,
     ];
@@ -160,6 +163,7 @@ impl Format {
             Format::Dot => "dot",
             Format::Tex => "tex",
             Format::Csv => "csv",
+            Format::Markdown => "markdown",
             Format::Junit => "junit",
             Format::Sarif => "sarif",
             Format::Github => "github",
@@ -177,6 +181,7 @@ impl Format {
             Format::Dot => "The same for Graphviz: `neato -n2 -Tpdf`",
             Format::Tex => "The same for LaTeX, with TikZ",
             Format::Csv => "Commas: the rows of `bench`, the summary of many files",
+            Format::Markdown => "The same as a table of Markdown",
             Format::Junit => "XML as JUnit writes it, for services that show tests",
             Format::Sarif => "SARIF 2.1: findings for editors and services that show them",
             Format::Github => "Annotations on the lines of a pull request, for GitHub Actions",
@@ -212,7 +217,7 @@ impl Format {
             | Format::Dot
             | Format::Tex => answer.json(),
             Format::Litmus7 => answer.litmus7(),
-            Format::Csv | Format::Junit => String::new(),
+            Format::Csv | Format::Markdown | Format::Junit => String::new(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tables with commas, for spreadsheets: rows of measurements, and the summary of many answers.
+//! Tables with commas, for spreadsheets, or in Markdown: rows of measurements, and the summary of many answers.
 //!
 //! A cell with a comma, a quote or a line end stands in quotes, in which quotes are doubled
 //! (RFC 4180); lines end as everywhere else.
@@ -10,6 +10,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::answer::{Format, ModelName};
+use crate::json::Object;
 
 /// The rows of a table while it is written, each of which comes as a JSON object.
 #[derive(Clone, Debug)]
@@ -36,12 +37,15 @@ impl Rows {
         Rows { format, columns, fixed: true, begun: false }
     }
 
-    /// A row as it is written: as JSON it is the object itself, with commas a line of cells. The
+    /// A row as it is written: as JSON it is the object itself, else a line of cells. The
     /// names of the columns come before the first row, and again where a table with others begins.
     pub fn written(&mut self, object: &str) -> String {
-        if self.format != Format::Csv {
-            return format!("{object}\n");
-        }
+        let is_markdown = self.format == Format::Markdown;
+        let line = match self.format {
+            Format::Csv => line,
+            Format::Markdown => markdown_line,
+            _ => return format!("{object}\n"),
+        };
         let cells = cells(object);
         let keys: Vec<String> = cells.iter().map(|(key, _)| key.clone()).collect();
         let mut out = String::new();
@@ -53,38 +57,54 @@ impl Rows {
                 self.columns = keys;
             }
             self.begun = true;
-            out += &line(self.columns.iter().map(String::as_str));
+            out += &line(&self.columns.iter().map(String::as_str).collect::<Vec<_>>());
+            if is_markdown {
+                out += &"|---".repeat(self.columns.len());
+                out += "|\n";
+            }
         }
         let cell = |column: &String| {
             let known = cells.iter().find(|(key, _)| key == column);
             known.map_or("", |(_, cell)| cell.as_str())
         };
-        out + &line(self.columns.iter().map(cell))
+        out + &line(&self.columns.iter().map(cell).collect::<Vec<_>>())
     }
 }
 
 /// How many answers came to what, a line for each of these models. Each answer is the key of its model, or none for
 /// an error that concerns them all, and `holds`, `violated`, `unknown` or `error`.
 pub(crate) fn summary<'a, M: ModelName>(
+    format: Format,
     models: &[M],
     answers: &[(Option<&'a str>, &'a str)],
 ) -> String {
     const ENDS: [&str; 4] = ["holds", "violated", "unknown", "error"];
-    let mut out = line(["model"].into_iter().chain(ENDS));
+    let mut rows = Rows::new(format);
+    let mut out = String::new();
     for model in models.iter().map(|model| model.key()) {
         let count = |end: &str| {
             let here = |of: Option<&str>| of.is_none_or(|of| of == model);
             answers.iter().filter(|(of, came)| here(*of) && *came == end).count().to_string()
         };
-        let counts = ENDS.map(count);
-        out += &line([model].into_iter().chain(counts.iter().map(String::as_str)));
+        let mut row = Object::new();
+        row.string("model", model);
+        for end in ENDS {
+            row.raw(end, count(end));
+        }
+        out += &rows.written(&row.end());
     }
     out
 }
 
-fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+/// A line of a table in Markdown, in which a bar ends a cell.
+fn markdown_line(cells: &[&str]) -> String {
+    let cell = |cell: &&str| format!("| {} ", cell.replace('|', "\\|").replace(['\n', '\r'], " "));
+    cells.iter().map(cell).collect::<String>() + "|\n"
+}
+
+fn line(cells: &[&str]) -> String {
     let mut out = String::new();
-    for (i, cell) in cells.enumerate() {
+    for (i, cell) in cells.iter().enumerate() {
         out.push_str(if i == 0 { "" } else { "," });
         match cell.contains([',', '"', '\n', '\r']) {
             true => {
@@ -156,6 +176,9 @@ mod tests {
         let mut rows = Rows::with_columns(Format::Csv, &["name", "size"]);
         assert_eq!(rows.written(r#"{"name":"a"}"#), "name,size\na,\n");
         assert_eq!(rows.written(r#"{"name":"b","size":3,"other":1}"#), "b,3\n");
+        let mut rows = Rows::new(Format::Markdown);
+        assert_eq!(rows.written(r#"{"a":"x|y","b":1}"#), "| a | b |\n|---|---|\n| x\\|y | 1 |\n");
+        assert_eq!(rows.written(r#"{"a":"z","b":null}"#), "| z |  |\n");
         let mut rows = Rows::new(Format::Json);
         assert_eq!(rows.written(r#"{"b":1}"#), "{\"b\":1}\n");
     }
@@ -163,13 +186,13 @@ mod tests {
     #[test]
     fn summaries() {
         use weakspot_core::{Drain, Model};
-        let bad = summary(&[Model::Tso], &[(None, "error"), (None, "error")]);
+        let bad = summary(Format::Csv, &[Model::Tso], &[(None, "error"), (None, "error")]);
         assert_eq!(bad, "model,holds,violated,unknown,error\ntso,0,0,0,2\n");
         let tso = Some("tso");
         let answers =
             [(tso, "holds"), (tso, "violated"), (None, "error"), (Some("pso"), "unknown")];
         assert_eq!(
-            summary(&[Model::Tso, Model::Pso(Drain::All)], &answers),
+            summary(Format::Csv, &[Model::Tso, Model::Pso(Drain::All)], &answers),
             "model,holds,violated,unknown,error\ntso,1,1,0,1\npso,0,0,1,1\n"
         );
     }

@@ -32,19 +32,19 @@ pub use csv::Rows;
 pub use exchange::{github, sarif};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, history_model_name,
-    history_summary, history_summary_csv,
+    history_summary, history_summary_table,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
 pub use page::{files_named, page, page_to_ask};
-pub use picture::draw_pictures;
+pub use picture::{NOTHING_TO_DRAW, draw_pictures, empty_picture};
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};
 pub use program::on_cpu::{ModelStates, OnCpuAnswer};
 pub use program::race::RaceAnswer;
 pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;
-pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summary_csv};
-pub use program::tally::{ProgramResult, Words, program_summary, program_summary_csv};
+pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summary_table};
+pub use program::tally::{ProgramResult, Words, program_summary, program_summary_table};
 pub use program::unread::Unread;
 pub use real::{
     Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealShown,

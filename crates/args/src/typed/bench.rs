@@ -240,4 +240,5 @@ pub(crate) struct BenchReal {
 }
 
 /// Measurements are printed in all formats but graphs.
-const FORMATS: [OutputFormat; 3] = [OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv];
+const FORMATS: [OutputFormat; 4] =
+    [OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv, OutputFormat::Markdown];

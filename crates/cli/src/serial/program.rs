@@ -13,7 +13,7 @@ use weakspot_input::{Input, LOG_ENDINGS, PROGRAM_ENDINGS, Source, expand, expand
 use weakspot_lang::Parsed;
 use weakspot_report::{
     AddedFences, ProgramResult, SERIAL_PROGRAM, SerialProgramAnswer, Words, program_summary,
-    program_summary_csv,
+    program_summary_table,
 };
 
 use crate::args::{Common, Lines, SerialArgs};
@@ -78,7 +78,9 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     let (exit, results) = pool::run(inputs, shared, asked)?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(shared, inputs.len(), text, || program_summary_csv(&results, &args.model));
+    summarise(shared, inputs.len(), text, |format| {
+        program_summary_table(format, &results, &args.model)
+    });
     Ok(exit)
 }
 

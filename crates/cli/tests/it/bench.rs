@@ -59,9 +59,10 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text: For people
-                      - json: JSON Lines, one object per file and model
-                      - csv:  Commas: the rows of `bench`, the summary of many files
+                      - text:     For people
+                      - json:     JSON Lines, one object per file and model
+                      - csv:      Commas: the rows of `bench`, the summary of many files
+                      - markdown: The same as a table of Markdown
 
               -h, --help
                       Print help (see a summary with '-h')

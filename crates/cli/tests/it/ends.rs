@@ -1,7 +1,7 @@
 //! How commands end: exit codes, limits and signals at the edges.
 
 use std::io::Write;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{run, weakspot};
@@ -98,4 +98,36 @@ fn logs_have_no_time_limit_by_themselves_and_names_in_the_summary() {
     assert!(differs.starts_with("  corpus/traces/"), "{}", ran.err);
     let ran = run(&["monitor", "-v", "--timeout", "9s", "corpus/traces"], "");
     assert!(ran.err.contains("9s and 4.0 GiB for each question"), "{}", ran.err);
+}
+
+/// What people type to find out what they have, or in the words of other tools.
+#[test]
+fn small_words() {
+    let help = run(&["cc", "-h"], "");
+    assert_eq!(help.code, Some(0));
+    assert!(help.out.contains("so that `weakspot run` can control it"), "{}", help.out);
+    assert_eq!(run(&["cc", "--help"], "").out, help.out);
+    let version = run(&["--version"], "").out;
+    for words in [&["--version"][..], &["weakspot", "-V"]] {
+        let cargo = Command::new(env!("CARGO_BIN_EXE_cargo-weakspot")).args(words).output();
+        assert_eq!(String::from_utf8_lossy(&cargo.expect("it runs").stdout), version);
+    }
+    // The message about an option fits the terminal.
+    let output = weakspot().args(["history", "--model", "foo"]).env("COLUMNS", "80").output();
+    let text = String::from_utf8(output.expect("it runs").stderr).expect("UTF-8");
+    assert!(text.contains("serializable (ser) or all"), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    // Programs in C have no final states, which is said.
+    let folder = run(&["litmus", "corpus/c"], "");
+    assert!(folder.err.contains(".c left out"), "{}", folder.err);
+    let quiet = run(&["litmus", "-q", "--model", "sc,tso", "corpus/litmus/SB.litmus"], "");
+    assert_eq!(
+        quiet.out,
+        "SB SC violated: Never, in 0 of 3 final states\n\
+         SB TSO holds: Sometimes, in 1 of 4 final states\n"
+    );
+    let table =
+        run(&["litmus", "--format", "markdown", "--model", "tso", "corpus/litmus/SB.litmus"], "");
+    let expected = "| model | holds | violated | unknown | error |\n|---|---|---|---|---|\n| tso | 1 | 0 | 0 | 0 |\n";
+    assert_eq!(table.out, expected);
 }

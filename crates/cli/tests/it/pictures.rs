@@ -36,11 +36,16 @@ fn everything_is_drawn() {
     }
 }
 
-/// What has no run draws nothing, and mistakes are said as always.
+/// Where there is no run, the picture says so, and mistakes are said as always.
 #[test]
 fn nothing_to_draw() {
-    let ran = run(&["robust", "--format", "svg", "corpus/programs/peterson-fenced.weak"], "");
-    assert_eq!((ran.out.as_str(), ran.code), ("", Some(0)));
+    const WHY: &str =
+        "nothing to draw: no answer has a run or a cycle, which a violation would have";
+    for (format, begin) in [("svg", "<svg "), ("dot", "digraph "), ("tex", "% nothing")] {
+        let ran = run(&["robust", "--format", format, "corpus/programs/peterson-fenced.weak"], "");
+        assert_eq!((ran.err.trim_end(), ran.code), (WHY, Some(0)), "{format}");
+        assert!(ran.out.starts_with(begin) && ran.out.contains(WHY), "{}", ran.out);
+    }
     let ran = run(&["robust", "--format", "tex", "-"], "nonsense");
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
     assert!(ran.err.contains("error"), "{}", ran.err);

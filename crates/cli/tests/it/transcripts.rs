@@ -604,7 +604,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, svg, dot, tex, csv, sarif, github, litmus7]
+              [possible values: text, json, svg, dot, tex, csv, markdown, sarif, github, litmus7]
 
             For more information, try '--help'.
             --- exit 2
@@ -735,15 +735,16 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:    For people
-                      - json:    JSON Lines, one object per file and model
-                      - svg:     A picture of the run or cycle that decides the answer
-                      - dot:     The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:     The same for LaTeX, with TikZ
-                      - csv:     Commas: the rows of `bench`, the summary of many files
-                      - sarif:   SARIF 2.1: findings for editors and services that show them
-                      - github:  Annotations on the lines of a pull request, for GitHub Actions
-                      - litmus7: The log of litmus7, for `weakspot compare`, with --run
+                      - text:     For people
+                      - json:     JSON Lines, one object per file and model
+                      - svg:      A picture of the run or cycle that decides the answer
+                      - dot:      The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:      The same for LaTeX, with TikZ
+                      - csv:      Commas: the rows of `bench`, the summary of many files
+                      - markdown: The same as a table of Markdown
+                      - sarif:    SARIF 2.1: findings for editors and services that show them
+                      - github:   Annotations on the lines of a pull request, for GitHub Actions
+                      - litmus7:  The log of litmus7, for `weakspot compare`, with --run
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network
@@ -847,14 +848,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:   For people
-                      - json:   JSON Lines, one object per file and model
-                      - svg:    A picture of the run or cycle that decides the answer
-                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:    The same for LaTeX, with TikZ
-                      - csv:    Commas: the rows of `bench`, the summary of many files
-                      - sarif:  SARIF 2.1: findings for editors and services that show them
-                      - github: Annotations on the lines of a pull request, for GitHub Actions
+                      - text:     For people
+                      - json:     JSON Lines, one object per file and model
+                      - svg:      A picture of the run or cycle that decides the answer
+                      - dot:      The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:      The same for LaTeX, with TikZ
+                      - csv:      Commas: the rows of `bench`, the summary of many files
+                      - markdown: The same as a table of Markdown
+                      - sarif:    SARIF 2.1: findings for editors and services that show them
+                      - github:   Annotations on the lines of a pull request, for GitHub Actions
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network

@@ -15,7 +15,7 @@ use weakspot_core::{
     Verdict, initial_write_var,
 };
 
-use crate::answer::{Answer, Head, ModelName};
+use crate::answer::{Answer, Format, Head, ModelName};
 use crate::csv;
 use crate::json::verdict_key;
 use crate::text::limit::limit_text;
@@ -187,11 +187,15 @@ pub fn history_summary<M: ModelName + PartialEq>(
 
 /// The counts of [`history_summary`] as a table with commas.
 #[must_use]
-pub fn history_summary_csv<M: ModelName>(results: &[(M, Option<Verdict>)], models: &[M]) -> String {
+pub fn history_summary_table<M: ModelName>(
+    format: Format,
+    results: &[(M, Option<Verdict>)],
+    models: &[M],
+) -> String {
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|(model, verdict)| (Some(model.key()), end(verdict))).collect();
-    csv::summary(models, &answers)
+    csv::summary(format, models, &answers)
 }
 
 /// The name of a model as people write it.

@@ -56,6 +56,7 @@ function showRun(a, run, source) {
   const onCycle = new Set((run.cycle || []).flatMap((c) => [c.from, c.to]));
   const late = new Map((run.late || []).map((l) => [l.store, l.behind]));
   const waits = bars(run);
+  const byNumber = new Map(run.steps.filter((s) => s.kind === "store").map((s) => [s.n, s]));
   const last = run.steps.length - 1;
   const model = modelName(run.model || a.model || "tso");
   const parted = replay(run, run.steps.length, true).parted;
@@ -79,7 +80,7 @@ function showRun(a, run, source) {
       : s.kind === "update" ? `sets ${s.location}=${s.value} in memory` : `${s.location}=${s.value}`;
   const told = (s) => {
     if (s.kind === "commit" && s.of !== undefined) {
-      const of = run.steps.find((t) => t.n === s.of) || s;
+      const of = byNumber.get(s.of) || s;
       return [`${s.of} reaches memory`, of.value === undefined ? s.location || "" : `${of.location}=${of.value}`];
     }
     return [textOf(a, s), valueOf(s)];

@@ -7,7 +7,7 @@ let rows = new Map();
 // Reads answers up to this one, and the rows that they are in.
 function read(count) {
   while (answers.length < Math.min(count, unread.length)) {
-    const a = JSON.parse(unread[answers.length], exact);
+    const a = parsed(unread[answers.length]);
     numbers.set(a, answers.length);
     answers.push(a);
     const key = `${subject(a)}\n${a.question}`;

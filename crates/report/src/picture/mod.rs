@@ -28,5 +28,24 @@ pub fn draw_pictures(format: Format, objects: &str) -> String {
     }
 }
 
+/// Why there is no picture.
+pub const NOTHING_TO_DRAW: &str =
+    "nothing to draw: no answer has a run or a cycle, which a violation would have";
+
+/// A document of a format that says so, for a file that somebody opens all the same.
+#[must_use]
+pub fn empty_picture(format: Format) -> String {
+    let why = NOTHING_TO_DRAW;
+    match format {
+        Format::Svg => format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"620\" height=\"40\" \
+             font-family=\"monospace\" font-size=\"12\">\n<text x=\"16\" y=\"24\">{why}</text>\n</svg>\n"
+        ),
+        Format::Dot => format!("digraph execution {{\n  label=\"{why}\";\n}}\n"),
+        Format::Tex => format!("% {why}\n\\texttt{{{why}}}\n"),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ use crate::run::drawing::draw_run;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
-use crate::text::show::{Show, location_name, plain, push_value};
+use crate::text::show::{Show, counted, location_name, plain, push_value};
 use crate::text::table::{Style, paragraph};
 
 /// The answer to one litmus test under one model.
@@ -75,6 +75,9 @@ pub struct LitmusShown<'a> {
 
 impl Answer for LitmusAnswer<'_> {
     fn text(&self, style: Style) -> String {
+        if !style.details && self.shown.is_none() {
+            return litmus_line(self);
+        }
         let mut out = litmus_text(self);
         if let Some(LitmusShown { wanted, run, why_not }) = self.shown {
             let LitmusAnswer { head, program, names, source, .. } = *self;
@@ -144,6 +147,23 @@ fn litmus_text(a: &LitmusAnswer<'_>) -> String {
     let _ = writeln!(out, "Observation {name} {} {p} {n}", observation(a).unwrap_or("Undecided"));
     let _ = writeln!(out, "Time {name} {:.2}\n", a.head.time.as_secs_f64());
     out
+}
+
+/// The answer in one line, for those who want no more.
+fn litmus_line(a: &LitmusAnswer<'_>) -> String {
+    let (name, model) = (plain(&a.names.program), a.head.model);
+    let (positive, states) = (a.positive, a.positive + a.negative);
+    let found = match observation(a) {
+        Some(word) => format!("{word}, in {positive} of {}", counted(states, "final state")),
+        None => format!("{positive} of {} found so far", counted(states, "final state")),
+    };
+    match a.head.verdict {
+        Verdict::Holds => format!("{name} {model} holds: {found}\n"),
+        Verdict::Violated => format!("{name} {model} violated: {found}\n"),
+        Verdict::Unknown(limit) => {
+            format!("{name} {model} unknown: {found}; {}\n", limit_text(limit, a.names))
+        }
+    }
 }
 
 /// The answer as one line of JSON. `witness_exists` and `observation` are

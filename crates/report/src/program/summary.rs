@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
+use crate::answer::Format;
 use crate::csv;
 use crate::json::model_key;
 use crate::program::litmus::{LitmusAnswer, observation};
@@ -116,7 +117,7 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
 
 /// The counts of [`litmus_summary`] as a table with commas.
 #[must_use]
-pub fn litmus_summary_csv(results: &[LitmusResult], models: &[Model]) -> String {
+pub fn litmus_summary_table(format: Format, results: &[LitmusResult], models: &[Model]) -> String {
     let end = |result: &LitmusResult| match result.end {
         LitmusEnd::Answer { ok: Some(true), .. } => "holds",
         LitmusEnd::Answer { ok: Some(false), .. } => "violated",
@@ -124,7 +125,7 @@ pub fn litmus_summary_csv(results: &[LitmusResult], models: &[Model]) -> String 
         LitmusEnd::Error => "error",
     };
     let answers: Vec<_> = results.iter().map(|r| (r.model.map(model_key), end(r))).collect();
-    csv::summary(models, &answers)
+    csv::summary(format, models, &answers)
 }
 
 fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model]) {

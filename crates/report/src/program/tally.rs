@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
+use crate::answer::Format;
 use crate::csv;
 use crate::json::{model_key, verdict_key};
 use crate::text::show::plain;
@@ -87,11 +88,15 @@ pub fn program_summary(results: &[ProgramResult], words: Words) -> String {
 
 /// The counts of [`program_summary`] as a table with commas, for all models that were asked about.
 #[must_use]
-pub fn program_summary_csv(results: &[ProgramResult], models: &[Model]) -> String {
+pub fn program_summary_table(
+    format: Format,
+    results: &[ProgramResult],
+    models: &[Model],
+) -> String {
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|r| (r.model.map(model_key), end(&r.verdict))).collect();
-    csv::summary(models, &answers)
+    csv::summary(format, models, &answers)
 }
 
 /// The results of each program, or trace of a log: another one begins with another file, or with a
