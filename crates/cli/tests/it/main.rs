@@ -1,7 +1,7 @@
 //! The integration tests of the command:
 //! - `ascii`: drawings in ASCII, long ones folded;
 //! - `bench`: measurements;
-//! - `book`: the commands in the tours of the book print what the pages show;
+//! - `book`: the commands in README and the book print what the pages show;
 //! - `browser`: pages in Chromium, see `scripts/pages`;
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates;
