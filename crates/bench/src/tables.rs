@@ -48,6 +48,19 @@ impl Progress for Asked<'_> {
     }
 }
 
+/// The same with at most six digits that count in each fraction: nothing is measured better than that.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let short = number.as_f64().and_then(|n| format!("{n:.5e}").parse::<f64>().ok());
+            short.map_or(Value::Number(number), Value::from)
+        }
+        Value::Array(list) => list.into_iter().map(rounded).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        other => other,
+    }
+}
+
 impl Tables<'_> {
     /// What people read above and below rows.
     pub(crate) fn text(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
@@ -66,7 +79,7 @@ impl Tables<'_> {
         text: impl FnOnce() -> String,
         json: impl FnOnce() -> Value,
     ) -> Result<()> {
-        self.written(rows, text, || json().to_string())
+        self.written(rows, text, || rounded(json()).to_string())
     }
 
     /// The same for an object that is written already.
@@ -93,5 +106,19 @@ impl Tables<'_> {
     /// Fails if an end was asked for.
     pub(crate) fn go_on(&self) -> Result<()> {
         if (self.interrupted)() { Err(Interrupted.into()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn few_digits() {
+        let measured =
+            json!({"s": 0.123_456_789_012_345, "list": [1234567.891, 3], "n": 1u64 << 60});
+        let shown = json!({"s": 0.123_457, "list": [1_234_570.0, 3], "n": 1u64 << 60});
+        assert_eq!(rounded(measured), shown);
     }
 }

@@ -1,5 +1,5 @@
-//! Plots of how long things take, as SVG: panels side by side, a line per series, both axes
-//! logarithmic, one legend. Knows nothing about programs.
+//! Plots of how long things take, as SVG: panels side by side, a line per series with its name at its
+//! end, both axes logarithmic, one legend. Knows nothing about programs.
 
 use std::fmt::Write;
 
@@ -51,10 +51,12 @@ const COLORS: [&str; 8] =
     ["#4477aa", "#dd7722", "#228844", "#aa3377", "#2299bb", "#888833", "#cc3333", "#777777"];
 
 /// Width and height of a panel with everything around it, and of the frame in it.
-const PANEL: (f64, f64) = (450.0, 330.0);
-const FRAME: (f64, f64) = (365.0, 215.0);
+const PANEL: (f64, f64) = (520.0, 330.0);
+const FRAME: (f64, f64) = (320.0, 215.0);
 /// Where the frame begins in its panel.
-const CORNER: (f64, f64) = (65.0, 35.0);
+const CORNER: (f64, f64) = (80.0, 35.0);
+/// How far apart the names of lines are at least.
+const NAME_LINE: f64 = 13.0;
 const TOP: f64 = 46.0;
 const LEGEND_LINE: f64 = 22.0;
 /// About the width of a digit.
@@ -64,7 +66,9 @@ const PER_ROW: usize = 2;
 /// The picture. It brings its own background, light or dark as the reader prefers.
 #[must_use]
 pub fn plot_svg(plot: &Plot) -> String {
-    let rows = plot.panels.len().div_ceil(PER_ROW).max(1);
+    // Nothing was measured for the others.
+    let panels: Vec<&Panel> = plot.panels.iter().filter(|p| !p.points.is_empty()).collect();
+    let rows = panels.len().div_ceil(PER_ROW).max(1);
     let width = PANEL.0 * PER_ROW as f64;
     let legend_rows = (plot.series.len() + 1).div_ceil(4);
     let panels_top = TOP + LEGEND_LINE * legend_rows as f64;
@@ -90,7 +94,7 @@ pub fn plot_svg(plot: &Plot) -> String {
     text(&mut out, (16.0, 24.0), "font-size=\"15\"", &plot.title);
     legend(&mut out, plot, width);
     let scale = Seconds::of(plot);
-    for (i, panel) in plot.panels.iter().enumerate() {
+    for (i, panel) in panels.into_iter().enumerate() {
         let x = PANEL.0 * (i % PER_ROW) as f64 + CORNER.0;
         let y = panels_top + PANEL.1 * (i / PER_ROW) as f64 + CORNER.1;
         draw_panel(&mut out, plot, panel, &scale, (x, y));
@@ -172,8 +176,12 @@ fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at:
     }
     if matches!(panel.axis, Axis::Size) {
         let below = (left + FRAME.0 / 2.0, top + FRAME.1 + 38.0);
-        text(out, below, "text-anchor=\"middle\"", "N");
+        text(out, below, "text-anchor=\"middle\"", "size N");
     }
+    let beside = (left - 62.0, top + FRAME.1 / 2.0);
+    let turn =
+        format!("text-anchor=\"middle\" transform=\"rotate(-90 {:.1} {:.1})\"", beside.0, beside.1);
+    text(out, beside, &turn, "time");
     let _ = writeln!(
         out,
         "<rect class=\"frame\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{}\" height=\"{}\"/>",
@@ -182,6 +190,7 @@ fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at:
     // Side by side where there are no lines to tell them apart.
     let middle = (plot.series.len() as f64 - 1.0) / 2.0;
     let spread = (FRAME.0 / (right.to - right.from) * 0.8 / (plot.series.len() as f64)).min(8.0);
+    let mut ends: Vec<(f64, usize)> = Vec::new();
     for series in 0..plot.series.len() {
         let marks = panel.points.iter().filter(|m| m.series == series);
         let marks: Vec<(f64, f64, bool)> = marks
@@ -201,10 +210,33 @@ fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at:
                 path.join("L")
             );
         }
+        if let (Axis::Size, Some(&(_, y, _))) = (&panel.axis, marks.last()) {
+            ends.push((y, series));
+        }
         for (x, y, done) in marks {
             marker(out, series, (x, y), done);
         }
     }
+    for (y, series) in apart(ends, top + FRAME.1) {
+        let color = COLORS[series % COLORS.len()];
+        let style = format!("font-size=\"11\" style=\"fill: {color}\"");
+        text(out, (left + FRAME.0 + 8.0, y + 4.0), &style, &plot.series[series]);
+    }
+}
+
+/// The names of lines beside the ends of these, from top to bottom, moved so that none covers another
+/// and none is below `bottom`.
+fn apart(mut ends: Vec<(f64, usize)>, bottom: f64) -> Vec<(f64, usize)> {
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for i in 1..ends.len() {
+        ends[i].0 = ends[i].0.max(ends[i - 1].0 + NAME_LINE);
+    }
+    let mut lowest = bottom;
+    for end in ends.iter_mut().rev() {
+        end.0 = end.0.min(lowest);
+        lowest = end.0 - NAME_LINE;
+    }
+    ends
 }
 
 /// The horizontal axis.
@@ -329,7 +361,7 @@ mod tests {
             ],
         };
         expect![[r##"
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 398" width="900" height="398" font-family="sans-serif" font-size="12">
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1040 398" width="1040" height="398" font-family="sans-serif" font-size="12">
             <style>
             .back { fill: #ffffff }
             .text { fill: #222222 }
@@ -341,55 +373,59 @@ mod tests {
               .grid { stroke: #404040 }
             }
             </style>
-            <rect class="back" width="900" height="398"/>
+            <rect class="back" width="1040" height="398"/>
             <text class="text" x="16.0" y="24.0" font-size="15">CPU time &amp; more</text>
             <path fill="#4477aa" d="M20.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
             <text class="text" x="36.0" y="46.0">reach tso, eager</text>
-            <path fill="#dd7722" d="M237.5 38.5h7v7h-7z"/>
-            <text class="text" x="253.0" y="46.0">robust tso</text>
-            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M454.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
-            <text class="text" x="470.0" y="46.0">hollow: no answer within the limits</text>
-            <text class="text" x="65.0" y="93.0" font-weight="bold">Lamport</text>
-            <path class="grid" d="M65.0 318.0h365.0"/>
-            <text class="text" x="59.0" y="322.0" text-anchor="end">10 ms</text>
-            <path class="grid" d="M65.0 264.2h365.0"/>
-            <text class="text" x="59.0" y="268.2" text-anchor="end">100 ms</text>
-            <path class="grid" d="M65.0 210.5h365.0"/>
-            <text class="text" x="59.0" y="214.5" text-anchor="end">1 s</text>
-            <path class="grid" d="M65.0 156.8h365.0"/>
-            <text class="text" x="59.0" y="160.8" text-anchor="end">10 s</text>
-            <path class="grid" d="M65.0 103.0h365.0"/>
-            <text class="text" x="59.0" y="107.0" text-anchor="end">100 s</text>
-            <path class="frame" stroke-dasharray="5 4" d="M65.0 140.6h365.0"/>
-            <path class="frame" d="M88.0 318.0v4"/>
-            <text class="text" x="88.0" y="336.0" text-anchor="middle">2</text>
-            <path class="frame" d="M407.0 318.0v4"/>
-            <text class="text" x="407.0" y="336.0" text-anchor="middle">4</text>
-            <text class="text" x="247.5" y="356.0" text-anchor="middle">N</text>
-            <rect class="frame" x="65.0" y="103.0" width="365" height="215"/>
-            <path fill="none" stroke="#4477aa" stroke-width="1.5" d="M88.0 318.0L407.0 140.6"/>
-            <path fill="#4477aa" d="M84.0 318.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
-            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M403.0 140.6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
-            <path fill="#dd7722" d="M84.5 260.8h7v7h-7z"/>
-            <text class="text" x="515.0" y="93.0" font-weight="bold">programs</text>
-            <path class="grid" d="M515.0 318.0h365.0"/>
-            <text class="text" x="509.0" y="322.0" text-anchor="end">10 ms</text>
-            <path class="grid" d="M515.0 264.2h365.0"/>
-            <text class="text" x="509.0" y="268.2" text-anchor="end">100 ms</text>
-            <path class="grid" d="M515.0 210.5h365.0"/>
-            <text class="text" x="509.0" y="214.5" text-anchor="end">1 s</text>
-            <path class="grid" d="M515.0 156.8h365.0"/>
-            <text class="text" x="509.0" y="160.8" text-anchor="end">10 s</text>
-            <path class="grid" d="M515.0 103.0h365.0"/>
-            <text class="text" x="509.0" y="107.0" text-anchor="end">100 s</text>
-            <path class="frame" stroke-dasharray="5 4" d="M515.0 140.6h365.0"/>
-            <path class="frame" d="M606.2 318.0v4"/>
-            <text class="text" x="608.2" y="332.0" text-anchor="end" transform="rotate(-30 606.2 318.0)">a&lt;b</text>
-            <path class="frame" d="M788.8 318.0v4"/>
-            <text class="text" x="790.8" y="332.0" text-anchor="end" transform="rotate(-30 788.8 318.0)">c</text>
-            <rect class="frame" x="515.0" y="103.0" width="365" height="215"/>
-            <path fill="#4477aa" d="M598.2 301.8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
-            <path fill="#dd7722" d="M789.2 181.4h7v7h-7z"/>
+            <path fill="#dd7722" d="M272.5 38.5h7v7h-7z"/>
+            <text class="text" x="288.0" y="46.0">robust tso</text>
+            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M524.0 42.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <text class="text" x="540.0" y="46.0">hollow: no answer within the limits</text>
+            <text class="text" x="80.0" y="93.0" font-weight="bold">Lamport</text>
+            <path class="grid" d="M80.0 318.0h320.0"/>
+            <text class="text" x="74.0" y="322.0" text-anchor="end">10 ms</text>
+            <path class="grid" d="M80.0 264.2h320.0"/>
+            <text class="text" x="74.0" y="268.2" text-anchor="end">100 ms</text>
+            <path class="grid" d="M80.0 210.5h320.0"/>
+            <text class="text" x="74.0" y="214.5" text-anchor="end">1 s</text>
+            <path class="grid" d="M80.0 156.8h320.0"/>
+            <text class="text" x="74.0" y="160.8" text-anchor="end">10 s</text>
+            <path class="grid" d="M80.0 103.0h320.0"/>
+            <text class="text" x="74.0" y="107.0" text-anchor="end">100 s</text>
+            <path class="frame" stroke-dasharray="5 4" d="M80.0 140.6h320.0"/>
+            <path class="frame" d="M100.2 318.0v4"/>
+            <text class="text" x="100.2" y="336.0" text-anchor="middle">2</text>
+            <path class="frame" d="M379.8 318.0v4"/>
+            <text class="text" x="379.8" y="336.0" text-anchor="middle">4</text>
+            <text class="text" x="240.0" y="356.0" text-anchor="middle">size N</text>
+            <text class="text" x="18.0" y="210.5" text-anchor="middle" transform="rotate(-90 18.0 210.5)">time</text>
+            <rect class="frame" x="80.0" y="103.0" width="320" height="215"/>
+            <path fill="none" stroke="#4477aa" stroke-width="1.5" d="M100.2 318.0L379.8 140.6"/>
+            <path fill="#4477aa" d="M96.2 318.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path class="back" stroke="#4477aa" stroke-width="1.5" d="M375.8 140.6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path fill="#dd7722" d="M96.7 260.8h7v7h-7z"/>
+            <text class="text" x="408.0" y="144.6" font-size="11" style="fill: #4477aa">reach tso, eager</text>
+            <text class="text" x="408.0" y="268.2" font-size="11" style="fill: #dd7722">robust tso</text>
+            <text class="text" x="600.0" y="93.0" font-weight="bold">programs</text>
+            <path class="grid" d="M600.0 318.0h320.0"/>
+            <text class="text" x="594.0" y="322.0" text-anchor="end">10 ms</text>
+            <path class="grid" d="M600.0 264.2h320.0"/>
+            <text class="text" x="594.0" y="268.2" text-anchor="end">100 ms</text>
+            <path class="grid" d="M600.0 210.5h320.0"/>
+            <text class="text" x="594.0" y="214.5" text-anchor="end">1 s</text>
+            <path class="grid" d="M600.0 156.8h320.0"/>
+            <text class="text" x="594.0" y="160.8" text-anchor="end">10 s</text>
+            <path class="grid" d="M600.0 103.0h320.0"/>
+            <text class="text" x="594.0" y="107.0" text-anchor="end">100 s</text>
+            <path class="frame" stroke-dasharray="5 4" d="M600.0 140.6h320.0"/>
+            <path class="frame" d="M680.0 318.0v4"/>
+            <text class="text" x="682.0" y="332.0" text-anchor="end" transform="rotate(-30 680.0 318.0)">a&lt;b</text>
+            <path class="frame" d="M840.0 318.0v4"/>
+            <text class="text" x="842.0" y="332.0" text-anchor="end" transform="rotate(-30 840.0 318.0)">c</text>
+            <text class="text" x="538.0" y="210.5" text-anchor="middle" transform="rotate(-90 538.0 210.5)">time</text>
+            <rect class="frame" x="600.0" y="103.0" width="320" height="215"/>
+            <path fill="#4477aa" d="M672.0 301.8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path fill="#dd7722" d="M840.5 181.4h7v7h-7z"/>
             </svg>
         "##]].assert_eq(&plot_svg(&plot));
     }
@@ -402,6 +438,21 @@ mod tests {
         let ticks = Right::of(&panel).ticks(&panel);
         let labels: Vec<&str> = ticks.iter().map(|(_, label)| label.as_str()).collect();
         expect!["100  300   1000 10000 100000 1000000"].assert_eq(&labels.join(" "));
+    }
+
+    #[test]
+    fn names_of_lines_do_not_touch() {
+        let placed = apart(vec![(100.0, 0), (99.0, 1), (20.0, 2), (101.0, 3)], 110.0);
+        assert_eq!(placed, [(20.0, 2), (84.0, 1), (97.0, 0), (110.0, 3)]);
+    }
+
+    /// Nothing was measured: no empty panel is drawn.
+    #[test]
+    fn empty_panels_are_left_out() {
+        let empty = Panel { title: "nobody".into(), axis: Axis::Size, points: vec![] };
+        let panels = vec![empty];
+        let svg = plot_svg(&Plot { title: "t".into(), series: vec![], limit: 1.0, panels });
+        assert!(!svg.contains("nobody"), "{svg}");
     }
 
     /// Nothing to draw, or numbers that have no logarithm, still give a picture without holes.
