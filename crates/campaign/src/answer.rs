@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use weakspot_core::{DelayedRun, Model, Verdict};
-use weakspot_live::wire::TracedStep;
+use weakspot_live::wire::{Place, TracedStep};
 
 use crate::accepted::Accepted;
 use crate::advice::Advice;
@@ -99,8 +99,8 @@ pub struct ShownFailure {
     pub thread: Option<String>,
     /// The source, innermost function first.
     pub frames: Vec<String>,
-    /// What else happened where: what, the thread's name, and the source, innermost function first.
-    pub related: Vec<(String, Option<String>, Vec<String>)>,
+    /// What else happened where.
+    pub related: Vec<ShownRelated>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
     /// What threads are called, by their numbers.
@@ -109,6 +109,36 @@ pub struct ShownFailure {
     pub steps: Vec<ShownStep>,
     /// So many of these, the first ones, come before any other thread was started.
     pub alone: usize,
+}
+
+/// Another place that has to do with a failure.
+#[derive(Clone, Debug)]
+pub struct ShownRelated {
+    /// What happened there.
+    pub what: String,
+    /// The thread's name.
+    pub thread: Option<String>,
+    /// The source, innermost function first.
+    pub at: Vec<String>,
+    /// What the thread waits for, if it does and that is known.
+    pub wait: Option<ShownWait>,
+}
+
+/// What a thread waits for that cannot go on.
+#[derive(Clone, Debug)]
+pub struct ShownWait {
+    /// Which thread.
+    pub thread: u16,
+    /// All of it in words: `waits for b, which two#2 holds since dl.c:11`.
+    pub text: String,
+    /// The same without who has it.
+    pub short: String,
+    /// What it waits for.
+    pub object: Option<String>,
+    /// Who has that, and where it took it.
+    pub holders: Vec<(String, Option<String>)>,
+    /// Where it waits.
+    pub place: Option<Place>,
 }
 
 /// What a thread did to memory.

@@ -1,16 +1,19 @@
 //! Executions that failed, with what there is to say about them.
 
+use std::collections::HashMap;
+
 use weakspot_core::Model;
 use weakspot_live::wire::{CALLS, Place, Related, SLEPT, TracedStep};
 use weakspot_live::{Op, OpKind, Order, late};
 
-use crate::answer::{ShownFailure, ShownStep};
+use crate::answer::{ShownFailure, ShownRelated, ShownStep, ShownWait};
 use crate::explore::Explored;
 use crate::findings::Failure;
 use crate::lines::Lines;
 use crate::names::Names;
 use crate::replay::{Replays, Traced};
 use crate::symbols::{Frame, Symbols};
+use crate::waits;
 use crate::{Campaign, MOST_SHOWN, Result};
 
 /// How many late stores of a failure are reported.
@@ -45,17 +48,41 @@ pub(crate) fn show_failures(
         let alone = matter(&steps[..first_spawn(steps, campaign.facts.harness)]).count();
         let alone = alone.saturating_sub(matter(steps).count().saturating_sub(MOST_STEPS));
         let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
-        let mut shower = Shower { symbols, names: &names, sources: &mut sources };
-        let steps = if i < MOST_RUNS { shower.marked(failure, steps) } else { Vec::new() };
         let seen = traced.related(failure);
         let seen = if seen.is_empty() { &failure.related[..] } else { seen };
+        let is_harness = |thread: u16| campaign.facts.harness && thread == 0;
+        // There is one failure in an execution, so that those who wait belong to this one.
+        let stuck = failure.thread.is_none();
+        let waiters = traced.waiters.iter().filter(|w| stuck && !is_harness(w.thread));
+        let waits = waiters.map(|waiter| {
+            let word = seen.iter().find(|r| r.thread == Some(waiter.thread));
+            let word = word.map_or("waits", |related| related.what.as_str());
+            waits::shown(waiter, word, &traced, &names, symbols)
+        });
+        let waits: Vec<ShownWait> = waits.collect();
+        let mut shower = Shower { symbols, names: &names, sources: &mut sources };
+        let steps =
+            if i < MOST_RUNS { shower.marked(failure, &traced, &waits) } else { Vec::new() };
+        let text = match &waits[..] {
+            [] => names.in_words(&failure.text),
+            waits => {
+                let each =
+                    |wait: &ShownWait| format!("{} {}", names.thread(wait.thread), wait.short);
+                waits.iter().map(each).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let related = if waits.is_empty() {
+            related(seen, &names, symbols)
+        } else {
+            related_to(waits, seen, &names, symbols)
+        };
         shown.push(ShownFailure {
             failure: failure.clone(),
             shared: explored.known(&failure.seen),
-            text: names.in_words(&failure.text),
+            text,
             thread: failure.thread.map(|thread| names.thread(thread)),
             frames: frames(failure, seen, symbols),
-            related: related(seen, &names, symbols),
+            related,
             late,
             threads: (0..threads).map(|thread| names.thread(thread)).collect(),
             steps,
@@ -77,11 +104,7 @@ fn frames(failure: &Failure, seen: &[Related], symbols: &Symbols) -> Vec<String>
 
 /// Other places that have to do with a failure: what, who, and the source. If there are several for one
 /// thing, they are the calls that led there, of which the first in the user's own code is meant.
-fn related(
-    seen: &[Related],
-    names: &Names<'_>,
-    symbols: &Symbols,
-) -> Vec<(String, Option<String>, Vec<String>)> {
+fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownRelated> {
     let mut told = Vec::new();
     for calls in seen.chunk_by(|a, b| (&a.what, a.thread) == (&b.what, b.thread)) {
         let places: Vec<Place> = calls.iter().map(|related| related.place).collect();
@@ -90,13 +113,35 @@ fn related(
             continue;
         }
         if what != SLEPT {
-            told.push((what.clone(), thread, symbols.own_lines(&places)));
+            let (what, at) = (what.clone(), symbols.own_lines(&places));
+            told.push(ShownRelated { what, thread, at, wait: None });
         } else if places.iter().any(|&place| symbols.frames(place).iter().any(Frame::is_own)) {
             let what = "sleeping orders nothing here: slept".to_owned();
-            told.push((what, thread, symbols.own_text(&places).into_iter().collect()));
+            let at = symbols.own_text(&places).into_iter().collect();
+            told.push(ShownRelated { what, thread, at, wait: None });
         }
     }
     told
+}
+
+/// The same if it is known what threads wait for: that instead of where, and whatever else there is.
+fn related_to(
+    waits: Vec<ShownWait>,
+    seen: &[Related],
+    names: &Names<'_>,
+    symbols: &Symbols,
+) -> Vec<ShownRelated> {
+    let slept: Vec<Related> = seen.iter().filter(|r| r.what == SLEPT).cloned().collect();
+    let waiting = waits.into_iter().map(|wait| {
+        let word = seen.iter().find(|r| r.thread == Some(wait.thread) && r.what != SLEPT);
+        ShownRelated {
+            what: word.map_or("waits", |related| related.what.as_str()).to_owned(),
+            thread: Some(names.thread(wait.thread)),
+            at: wait.place.map_or(Vec::new(), |place| symbols.lines(place)),
+            wait: Some(wait),
+        }
+    });
+    waiting.chain(related(&slept, names, symbols)).collect()
 }
 
 /// The late stores of an execution that failed, in words.
@@ -126,8 +171,13 @@ struct Shower<'a> {
 
 impl Shower<'_> {
     /// What led to a failure up to it, with where it fails and what has to do with it.
-    fn marked(&mut self, failure: &Failure, steps: &[TracedStep]) -> Vec<ShownStep> {
-        let mut steps = self.shown(steps);
+    fn marked(
+        &mut self,
+        failure: &Failure,
+        traced: &Traced,
+        waits: &[ShownWait],
+    ) -> Vec<ShownStep> {
+        let mut steps = self.shown(traced);
         if steps.is_empty() {
             return steps;
         }
@@ -158,7 +208,9 @@ impl Shower<'_> {
             let (note, fails) = (Some(what.to_owned()), true);
             ShownStep { note, fails, ..self.step(&step) }
         };
-        for related in failure.related.iter().filter(|r| r.what != SLEPT) {
+        // Who waits in the end did not wait before.
+        let marks = failure.related.iter().filter(|r| r.what != SLEPT && failure.thread.is_some());
+        for related in marks {
             if let Some(i) = at(&steps, related.thread, Some(related.place)) {
                 let note =
                     if race { format!("races with {}", steps.len()) } else { related.what.clone() };
@@ -177,6 +229,11 @@ impl Shower<'_> {
                 }
                 steps.push(end);
             }
+            None if !waits.is_empty() => {
+                for wait in waits {
+                    steps.push(end(&wait.text, wait.thread, wait.place));
+                }
+            }
             None => {
                 for related in failure.related.iter().filter(|r| r.what != SLEPT) {
                     if let Some(thread) = related.thread {
@@ -190,22 +247,52 @@ impl Shower<'_> {
     }
 
     /// The last steps that memory notices, with their source.
-    fn shown(&mut self, steps: &[TracedStep]) -> Vec<ShownStep> {
-        let steps: Vec<&TracedStep> = matter(steps).collect();
+    fn shown(&mut self, traced: &Traced) -> Vec<ShownStep> {
+        let steps: Vec<usize> =
+            (0..traced.steps.len()).filter(|&i| matters(&traced.steps[i])).collect();
         let first = steps.len().saturating_sub(MOST_STEPS);
-        steps[first..].iter().map(|step| self.step(step)).collect()
+        let shown = |&i: &usize| {
+            let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);
+            self.step_at(&traced.steps[i], place)
+        };
+        let mut shown: Vec<ShownStep> = steps[first..].iter().map(shown).collect();
+        self.thin(&mut shown);
+        shown
+    }
+
+    /// What the standard library does for one line of the user's own code is told by its updates, or by its
+    /// first step if there is none; its own data do not matter.
+    fn thin(&self, steps: &mut [ShownStep]) {
+        let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
+        // The line that each thread was in when it took its last step, if it was inside of the library.
+        let mut lines: HashMap<u16, Option<String>> = HashMap::new();
+        for shown in steps {
+            let thread = shown.step.thread;
+            if !shown.own || shown.step.place.is_some_and(is_own) {
+                lines.remove(&thread);
+                continue;
+            }
+            let first = lines.insert(thread, shown.site.clone()) != Some(shown.site.clone());
+            let library = shown.location.as_ref().is_some_and(|name| name.starts_with("std::"));
+            shown.own = (first || shown.step.kind == OpKind::Update) && !library;
+        }
     }
 
     /// A step with its source.
     fn step(&mut self, step: &TracedStep) -> ShownStep {
+        self.step_at(step, step.place)
+    }
+
+    /// The same for a place that calls it.
+    fn step_at(&mut self, step: &TracedStep, place: Option<Place>) -> ShownStep {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
         let touches = Op { kind: step.kind, len: step.len, addr: step.addr }.touches();
         ShownStep {
             step: *step,
             location: touches.then(|| self.names.data(step.addr, u64::from(step.len))),
-            site: step.place.map(|place| self.symbols.text(place)),
-            text: step.place.and_then(|place| self.of(place)),
-            own: step.place.is_some_and(is_own),
+            site: place.map(|place| self.symbols.text(place)),
+            text: place.and_then(|place| self.of(place)),
+            own: place.is_some_and(is_own),
             note: None,
             fails: false,
         }
@@ -228,10 +315,12 @@ fn panicked_at(text: &str) -> Option<(String, u32)> {
 
 /// The steps that memory notices.
 fn matter(steps: &[TracedStep]) -> impl Iterator<Item = &TracedStep> {
-    let op = |step: &TracedStep| Op { kind: step.kind, len: step.len, addr: step.addr };
-    steps.iter().filter(move |step| {
-        op(step).touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
-    })
+    steps.iter().filter(|step| matters(step))
+}
+
+fn matters(step: &TracedStep) -> bool {
+    let op = Op { kind: step.kind, len: step.len, addr: step.addr };
+    op.touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
 }
 
 /// Where another thread is started for the first time; the harness of a test starts that of the test.

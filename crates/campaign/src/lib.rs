@@ -50,12 +50,13 @@ mod testing;
 mod tests;
 mod unseen;
 mod variables;
+mod waits;
 
 pub use accepted::Accepted;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
     Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, ShownStep, Transactions,
+    ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};

@@ -24,7 +24,7 @@ pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
 }
 
 fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {
-    let [(_, _, other)] = &failure.related[..] else { return None };
+    let [other] = &failure.related[..] else { return None };
     // Where the program's own code was inlined matters. The standard library of Rust is inlined
     // everywhere, and which of its lines it is says little.
     let own = |frames: &[String]| {
@@ -32,7 +32,7 @@ fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {
         let lines: Vec<&str> = frames.iter().filter(own).map(|f| line(f)).collect();
         if lines.is_empty() { frames.join(" ") } else { lines.join(" ") }
     };
-    let mut lines = [own(&failure.frames), own(other)];
+    let mut lines = [own(&failure.frames), own(&other.at)];
     lines.sort();
     (failure.failure.kind == "data-race").then_some(lines)
 }

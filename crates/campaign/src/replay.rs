@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use weakspot_live::wire::{Config, Message, Related, TracedStep};
+use weakspot_live::wire::{Config, Message, Place, Related, TracedStep, Waiter};
 use weakspot_live::{Choices, Plan};
 
 use crate::explore::Explored;
@@ -16,7 +16,7 @@ use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
 use crate::names::{Block, Names};
 use crate::pieces::merged;
-use crate::symbols::Symbols;
+use crate::symbols::{Frame, Symbols, called};
 use crate::{Campaign, Ended, Result, Start};
 
 /// How much longer than the question has time, beside a tenth of it.
@@ -30,16 +30,32 @@ const MOST: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(crate) struct Traced {
     pub(crate) steps: Vec<TracedStep>,
+    /// The calls that led to steps, by the numbers of these, as far as they were told.
+    pub(crate) calls: HashMap<usize, Vec<Place>>,
     /// What was allocated in it.
     blocks: Vec<Block>,
     /// What went wrong: its kind, its words, and other places that have to do with it.
     failures: Vec<(String, String, Vec<Related>)>,
+    /// What each thread waits for that cannot go on.
+    pub(crate) waiters: Vec<Waiter>,
 }
 
 impl Traced {
     /// What things are called in it.
     pub(crate) fn names<'a>(&self, symbols: &'a Symbols) -> Names<'a> {
         Names::new(&self.steps, self.blocks.clone(), symbols)
+    }
+
+    /// Where a step is in the user's own code: there itself, or in what it calls of a standard library that is
+    /// about threads.
+    pub(crate) fn own_place(&self, step: usize, symbols: &Symbols) -> Option<Place> {
+        let own = |place: Place| symbols.frames(place).iter().any(Frame::is_own);
+        let place = self.steps[step].place.filter(|&place| own(place));
+        place.or_else(|| {
+            let calls = self.calls.get(&step)?;
+            called(calls, symbols)?;
+            calls.iter().copied().find(|&place| own(place))
+        })
     }
 
     /// The places that have to do with a failure, as they are told where executions are traced: with the
@@ -135,6 +151,10 @@ impl<'a> Replays<'a> {
                 Message::Failure { kind, text, related, .. } => {
                     traced.failures.push((kind, text, related));
                 }
+                Message::Calls(places) => {
+                    traced.calls.insert(traced.steps.len().saturating_sub(1), places);
+                }
+                Message::Waits(waiter) => traced.waiters.push(waiter),
                 // The library has learnt that more is shared, and starts again.
                 Message::Again => traced = Traced::default(),
                 Message::Done { how, .. } => late = how == "timeout",

@@ -1,6 +1,7 @@
 //! What addresses of a program are called in its source.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
@@ -16,6 +17,8 @@ pub(crate) struct Symbols {
     modules: Vec<Module>,
     /// Paths below this folder are place from there on.
     root: Option<PathBuf>,
+    /// What was asked for before: many steps are in the same places.
+    known: RefCell<HashMap<Place, Vec<Frame>>>,
 }
 
 struct Module {
@@ -110,6 +113,15 @@ impl Symbols {
     /// The source of a place, innermost function first, then those that it was inlined into. The
     /// place is where a call returns to; what is meant is the call.
     pub(crate) fn frames(&self, place: Place) -> Vec<Frame> {
+        if let Some(known) = self.known.borrow().get(&place) {
+            return known.clone();
+        }
+        let frames = self.find_frames(place);
+        self.known.borrow_mut().insert(place, frames.clone());
+        frames
+    }
+
+    fn find_frames(&self, place: Place) -> Vec<Frame> {
         let Some(module) = place.module.and_then(|m| self.modules.get(m as usize)) else {
             return Vec::new();
         };
@@ -320,4 +332,57 @@ fn without_detours(path: &str) -> PathBuf {
 fn is_library(file: &str) -> bool {
     const SYSTEM: [&str; 3] = ["/usr/include/", "/usr/lib/", "/usr/local/include/"];
     file.starts_with(LIBRARY) || SYSTEM.iter().any(|folder| file.starts_with(folder))
+}
+
+/// The function of Rust's standard library that the user's own code called and that is about threads, such as
+/// `Mutex::lock`, by the calls that led somewhere, the innermost first.
+pub(crate) fn called(calls: &[Place], symbols: &Symbols) -> Option<String> {
+    let frames: Vec<Frame> = calls.iter().flat_map(|&place| symbols.frames(place)).collect();
+    let own = frames.iter().position(Frame::is_own)?;
+    let is_of_threads = |function: &&str| {
+        let path = function.trim_start_matches('<');
+        path.starts_with("std::sync::") || path == "std::thread::park"
+    };
+    let functions = frames[..own].iter().rev().filter_map(|frame| frame.function.as_deref());
+    functions.filter(is_of_threads).map(last_words).next()
+}
+
+/// The last two words of the name of a function, without types: `Mutex::lock`, `thread::park`.
+fn last_words(function: &str) -> String {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut depth = 0_u32;
+    // A name may begin with its type in angle brackets.
+    let name = function.strip_prefix('<');
+    let mut open = name.is_some();
+    for c in name.unwrap_or(function).chars() {
+        match c {
+            '<' | '{' | '(' => depth += 1,
+            '>' if depth == 0 && open => open = false,
+            '>' | '}' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => words.push(String::new()),
+            c if depth == 0 => {
+                if let Some(word) = words.last_mut() {
+                    word.push(c);
+                }
+            }
+            _ => {}
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words[words.len().saturating_sub(2)..].join("::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_words;
+
+    #[test]
+    fn functions_in_short() {
+        let check = |function: &str, words: &str| assert_eq!(last_words(function), words);
+        check("<std::sync::poison::mutex::Mutex<i32>>::lock", "Mutex::lock");
+        check("std::sync::poison::mutex::Mutex<T>::lock", "Mutex::lock");
+        check("std::thread::park", "thread::park");
+        check("<std::sync::once::Once>::call_once::<f::{closure#0}>", "Once::call_once");
+        check("main", "main");
+    }
 }

@@ -4,6 +4,7 @@
 //! Words have no blanks: those, `%` and what is not printable are written as `%XX`, and what is not
 //! there as `-`.
 
+mod awaited;
 mod config;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use weakspot_core::Model;
 
 use crate::{Extra, OpKind, Order};
 
+pub use self::awaited::{Awaited, Waiter};
 pub use self::config::{Config, VARIABLE};
 
 /// A message.
@@ -155,6 +157,11 @@ pub enum Message {
         /// Where, and which calls led there, the innermost first.
         places: Vec<Place>,
     },
+    /// The calls that led to the last step, if executions of tests are traced: the innermost first, as far as
+    /// that can be seen.
+    Calls(Vec<Place>),
+    /// A thread that waits when nobody can go on, if executions are traced.
+    Waits(Waiter),
     /// The end.
     Done {
         /// `complete`, `incomplete`, `limit`, `timeout`, `defect`; of one who has explored parts `parts`, or
@@ -336,6 +343,8 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             value: optional(word()?, |w| w.parse().ok())?,
             place: optional(word()?, place)?,
         }),
+        "calls" => Message::Calls(list(word()?, place)?),
+        "waits" => Message::Waits(Waiter::read(word)?),
         "block" => Message::Block {
             addr: hex(word()?)?,
             len: hex(word()?)?,
@@ -424,6 +433,8 @@ impl fmt::Display for Message {
             Message::Block { addr, len, places } => {
                 write!(f, "block {addr:#x} {len:#x} {}", joined(places))
             }
+            Message::Calls(places) => write!(f, "calls {}", joined(places)),
+            Message::Waits(waiter) => write!(f, "waits {waiter}"),
             Message::Done { how, executions, steps } => {
                 write!(f, "done {how} {executions} {steps}")
             }
@@ -670,6 +681,14 @@ mod tests {
                 len: 24,
                 places: vec![Place { module: Some(0), offset: 16 }],
             },
+            Message::Calls(vec![place, alone]),
+            Message::Waits(Waiter {
+                thread: 1,
+                what: Awaited::Lock,
+                addr: 0x3000,
+                len: 40,
+                calls: vec![place],
+            }),
             Message::Unsupported { what: "fork".into(), place: None },
             Message::Overtaken { number: 3, executions: 5 },
             Message::Shared { addr: 0x4010, len: 8 },

@@ -47,8 +47,9 @@ pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summa
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_table};
 pub use program::unread::Unread;
 pub use real::{
-    Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealShown,
-    RealUnserializable, failures_text, real_statistics, real_text, unserializable_text,
+    Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealRelated,
+    RealShown, RealUnserializable, RealWait, failures_text, real_statistics, real_text,
+    unserializable_text,
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use real_json::{failures_json, real_json, unserializable_json};

@@ -99,8 +99,8 @@ pub struct RealFailure<'a> {
     pub thread: Option<&'a str>,
     /// The source, innermost function first.
     pub frames: &'a [String],
-    /// What else happened where: what, which thread, and the source, innermost function first.
-    pub related: &'a [(String, Option<String>, Vec<String>)],
+    /// What else happened where.
+    pub related: &'a [RealRelated],
     /// Which stores were late in it.
     pub delays: &'a [String],
     /// What led to it, if that is known.
@@ -115,6 +115,30 @@ pub struct RealFailure<'a> {
     pub number: Option<u64>,
     /// The model that it was reported for before, if it was.
     pub before: Option<Model>,
+}
+
+/// Another place that has to do with a failure.
+#[derive(Clone, Debug)]
+pub struct RealRelated {
+    /// What happened there.
+    pub what: String,
+    /// Which thread did it.
+    pub thread: Option<String>,
+    /// The source, innermost function first.
+    pub at: Vec<String>,
+    /// What the thread waits for, if it does and that is known.
+    pub wait: Option<RealWait>,
+}
+
+/// What a thread waits for that cannot go on.
+#[derive(Clone, Debug)]
+pub struct RealWait {
+    /// All of it in words.
+    pub text: String,
+    /// What it waits for.
+    pub object: Option<String>,
+    /// Who has that, and where it took it.
+    pub holders: Vec<(String, Option<String>)>,
 }
 
 /// Whether executions fail under a model.
@@ -350,11 +374,16 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         return out;
     }
     for failure in failures.iter().filter(|f| f.before.is_none()).take(MAX_SHOWN) {
-        let _ = write!(out, "\n  {:<8}", failure.kind);
+        let mut head = format!("  {:<8}", failure.kind);
         if !failure.text.is_empty() {
-            let _ = write!(out, " {}", plain(failure.text));
+            let _ = write!(head, " {}", plain(failure.text));
         }
         out.push('\n');
+        // What a program says is left as it is.
+        match failure.related.iter().any(|related| related.wait.is_some()) {
+            true => out.push_str(&paragraph(&head, style.columns(), 11)),
+            false => out = out + &head + "\n",
+        }
         if let Some(thread) = failure.thread {
             let _ = writeln!(out, "  {:<9}{thread}", "thread");
         }
@@ -365,9 +394,8 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         for (i, frame) in frames.iter().enumerate() {
             let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
         }
-        for (what, thread, frames) in failure.related {
-            let by = thread.as_ref().map_or(String::new(), |thread| format!(" by {thread}"));
-            let _ = writeln!(out, "  {what}{by} at {}", chain(explored, frames));
+        for related in failure.related {
+            out.push_str(&related_text(explored, related, style));
         }
         for delay in failure.delays {
             out.push_str(&labelled("late", &plain(delay), None, style));
@@ -380,6 +408,23 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         }
     }
     out
+}
+
+/// Another place that has to do with a failure.
+fn related_text(explored: &Explored<'_>, related: &RealRelated, style: Style) -> String {
+    let RealRelated { what, thread, at, wait } = related;
+    let at = chain(explored, at);
+    match wait {
+        Some(wait) => {
+            let thread = thread.as_deref().unwrap_or("");
+            let text = plain(&format!("  {thread} {}", wait.text)).into_owned();
+            paragraph(&text, style.columns(), 4) + &format!("    at {at}\n")
+        }
+        None => {
+            let by = thread.as_ref().map_or(String::new(), |thread| format!(" by {thread}"));
+            format!("  {what}{by} at {at}\n")
+        }
+    }
 }
 
 /// What kinds of failures these are, and where the first of each is.

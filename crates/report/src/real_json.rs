@@ -5,8 +5,8 @@ use weakspot_core::{Model, Names, Verdict};
 
 use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::real::{
-    Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealShown,
-    RealUnserializable,
+    Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealRelated,
+    RealShown, RealUnserializable,
 };
 use crate::run::object::Run;
 use crate::stream::log::ViolationJson;
@@ -149,7 +149,7 @@ struct FailureJson<'a> {
 impl<'a> FailureJson<'a> {
     fn of(failure: &RealFailure<'a>, under: Model) -> FailureJson<'a> {
         let related = failure.related.iter();
-        let related = related.map(|(what, thread, at)| RelatedJson { what, thread, at });
+        let related = related.map(RelatedJson::of);
         FailureJson {
             kind: failure.kind,
             text: failure.text,
@@ -174,6 +174,36 @@ struct RelatedJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: &'a Option<String>,
     at: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    object: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held_by: Vec<HolderJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct HolderJson<'a> {
+    thread: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<&'a str>,
+}
+
+impl<'a> RelatedJson<'a> {
+    fn of(related: &'a RealRelated) -> RelatedJson<'a> {
+        let RealRelated { what, thread, at, wait } = related;
+        let holders = wait.iter().flat_map(|wait| &wait.holders);
+        RelatedJson {
+            what,
+            thread,
+            at,
+            message: wait.as_ref().map(|wait| wait.text.as_str()),
+            object: wait.as_ref().and_then(|wait| wait.object.as_deref()),
+            held_by: holders
+                .map(|(thread, since)| HolderJson { thread, since: since.as_deref() })
+                .collect(),
+        }
+    }
 }
 
 fn opening(

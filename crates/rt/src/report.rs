@@ -30,6 +30,8 @@ pub struct Module {
     pub base: usize,
     /// The end of the mapping.
     pub end: usize,
+    /// Its instructions.
+    pub code: core::ops::Range<usize>,
     /// The file.
     pub path: String,
 }

@@ -5,16 +5,17 @@ use std::time::Duration;
 use anyhow::Result;
 use weakspot_campaign::{
     self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, ShownStep, Transactions,
+    ShownOvertaking, ShownRelated, ShownStep, Transactions,
 };
 use weakspot_core::{Certification, Limit, Model, Verdict};
 use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
-    RealFailure, RealOvertaking, RealPairs, RealShown, RealStep, RealUnserializable, Run, RunEnd,
-    StepKind, Style, failures_json, failures_text, of_steps, real_advice_json, real_advice_text,
-    real_json, real_statistics, real_text, unified_diff, unserializable_json, unserializable_text,
+    RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
+    RealWait, Run, RunEnd, StepKind, Style, failures_json, failures_text, of_steps,
+    real_advice_json, real_advice_text, real_json, real_statistics, real_text, unified_diff,
+    unserializable_json, unserializable_text,
 };
 
 use super::kept::Entry;
@@ -242,8 +243,8 @@ fn failures(
     found: &campaign::Answer,
     look: Look<'_>,
 ) -> String {
-    let runs = runs(failed, look);
-    let failures = real_failures(failed, found, &runs, look);
+    let (runs, related) = (runs(failed, look), related(failed));
+    let failures = real_failures(failed, found, (&runs, &related), look);
     let strategy = failed.strategies.join(", then ");
     let under = question::options(look.args, Some(failed.model), found.fork);
     let under = question::command(look.subject, &under);
@@ -313,13 +314,14 @@ fn kind(shown: &ShownStep, rust: bool) -> StepKind {
     const CONDITION: u32 = 48;
     let TracedStep { kind, len, value, .. } = shown.step;
     let lock = matches!(len, 40 | 56) || len == 4 && !rust;
+    let queue = len == CONDITION || len == 4 && rust;
     match kind {
         _ if shown.fails => StepKind::Fail,
         OpKind::Write => StepKind::Store,
         OpKind::Update => StepKind::Update,
         OpKind::Acquire if lock => StepKind::Lock,
         OpKind::Release if lock => StepKind::Unlock,
-        OpKind::Release if len == CONDITION && value.is_none() => StepKind::Wait,
+        OpKind::Release if queue && value.is_none() => StepKind::Wait,
         OpKind::Release => StepKind::Wake,
         OpKind::Acquire => StepKind::Wait,
         OpKind::Fence => StepKind::Fence,
@@ -332,7 +334,7 @@ fn kind(shown: &ShownStep, rust: bool) -> StepKind {
 fn real_failures<'a>(
     failed: &'a Failed,
     found: &campaign::Answer,
-    runs: &'a [Option<Run>],
+    (runs, related): (&'a [Option<Run>], &'a [Vec<RealRelated>]),
     look: Look<'_>,
 ) -> Vec<RealFailure<'a>> {
     // What several models have in common is shown once.
@@ -346,22 +348,37 @@ fn real_failures<'a>(
         let schedule = &shown.failure.seen.schedule;
         look.keep(look.under(failed.model), schedule, &shown.shared)
     };
-    let real = |(shown, run): (&'a ShownFailure, &'a Option<Run>)| RealFailure {
+    let real = |(i, shown): (usize, &'a ShownFailure)| RealFailure {
         // What is shown elsewhere needs no number here.
         number: if before(shown).is_none() { keep(shown) } else { None },
         kind: &shown.failure.kind,
         text: &shown.text,
         thread: shown.thread.as_deref(),
         frames: &shown.frames,
-        related: &shown.related,
+        related: &related[i],
         delays: &shown.late,
-        run: run.as_ref(),
+        run: runs[i].as_ref(),
         executions: shown.failure.seen.executions,
         first: shown.failure.seen.first,
         schedule: &shown.failure.seen.schedule,
         before: before(shown),
     };
-    failed.failures.iter().zip(runs).map(real).collect()
+    failed.failures.iter().enumerate().map(real).collect()
+}
+
+/// What has to do with each failure.
+fn related(failed: &Failed) -> Vec<Vec<RealRelated>> {
+    let real = |related: &ShownRelated| RealRelated {
+        what: related.what.clone(),
+        thread: related.thread.clone(),
+        at: related.at.clone(),
+        wait: related.wait.as_ref().map(|wait| RealWait {
+            text: wait.text.clone(),
+            object: wait.object.clone(),
+            holders: wait.holders.clone(),
+        }),
+    };
+    failed.failures.iter().map(|shown| shown.related.iter().map(real).collect()).collect()
 }
 
 fn robustness(
@@ -374,7 +391,9 @@ fn robustness(
     let model = answer.model;
     let failed = found.failed.iter().find(|failed| failed.model == model);
     let runs = failed.map_or(Vec::new(), |failed| runs(failed, look));
-    let failures = failed.map_or(Vec::new(), |failed| real_failures(failed, found, &runs, look));
+    let related = failed.map_or(Vec::new(), related);
+    let failures =
+        failed.map_or(Vec::new(), |failed| real_failures(failed, found, (&runs, &related), look));
     // A pair that several models share is shown once.
     let before = |places: &[String; 2]| {
         let models = found.models.iter().take_while(|other| other.model != model);

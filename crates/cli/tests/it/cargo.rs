@@ -364,3 +364,57 @@ fn transactions_count() {
     let hint = "expected its whole name, such as `small::add_one`";
     assert!(ran.out.contains(hint), "{}", ran.out);
 }
+
+/// Threads of Rust that wait for each other are told by the user's own lines, and the harness is left out.
+#[test]
+fn deadlocks_are_told_by_own_lines() {
+    let folder = folder("stuck");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    let manifest =
+        "[package]\nname = \"stuck\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    fs::write(folder.join("Cargo.toml"), manifest).expect("written");
+    let source = "#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Condvar, Mutex, RwLock};
+    use std::thread;
+    #[test]
+    fn locks() {
+        let a = Arc::new(Mutex::new(0));
+        let b = Arc::new(RwLock::new(0));
+        let (c, d) = (a.clone(), b.clone());
+        let t = thread::spawn(move || {
+            let x = c.lock().unwrap();
+            let y = d.write().unwrap();
+            drop((x, y));
+        });
+        let y = b.read().unwrap();
+        let x = a.lock().unwrap();
+        drop((x, y));
+        t.join().unwrap();
+    }
+    #[test]
+    fn lost() {
+        let a = Arc::new((Mutex::new(false), Condvar::new()));
+        let b = a.clone();
+        let t = thread::spawn(move || *b.0.lock().unwrap() = true);
+        let mut g = a.0.lock().unwrap();
+        while !*g {
+            g = a.1.wait(g).unwrap();
+        }
+        drop(g);
+        t.join().unwrap();
+    }
+}
+";
+    fs::write(folder.join("src/lib.rs"), source).expect("written");
+    let ran = cargo("test", &folder, &[], &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let parts = [
+        "locks#1 waits in Mutex::lock for *a, which ",
+        " holds since src/lib.rs:11\n    at src/lib.rs:16 in stuck::tests::locks\n",
+        " waits in RwLock::write for *b, which locks#1 holds since src/lib.rs:15\n    at src/lib.rs:12",
+        "lost#1 waits in Condvar::wait\n    at src/lib.rs:27 in stuck::tests::lost\n",
+    ];
+    parts.iter().for_each(|part| assert!(ran.out.contains(part), "{part}: {}", ran.out));
+    assert!(!ran.out.contains("main waits") && !ran.out.contains("futex.rs"), "{}", ran.out);
+}

@@ -193,3 +193,107 @@ int main() {
         assert!(!out.contains("fails"), "{out}");
     }
 }
+
+/// Two threads take two locks in different orders; others wait for whatever there is to wait for.
+const STUCK: &str = "#include <pthread.h>
+#include <semaphore.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem;
+static void *one(void *p) {
+    pthread_mutex_lock(&a);
+    sem_wait(&sem);
+    pthread_mutex_lock(&b);
+    return p;
+}
+static void *two(void *p) {
+    pthread_mutex_lock(&b);
+    pthread_rwlock_rdlock(&rw);
+    sem_post(&sem);
+    pthread_mutex_lock(&a);
+    return p;
+}
+static void *writes(void *p) {
+    pthread_rwlock_wrlock(&rw);
+    pthread_barrier_wait(&barrier);
+    return p;
+}
+static void *waits(void *p) {
+    pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&own);
+    pthread_cond_wait(&cond, &own);
+    return p;
+}
+static void *arrives(void *p) {
+    pthread_barrier_wait(&barrier);
+    return p;
+}
+static void *takes(void *p) {
+    sem_wait(&sem);
+    sem_wait(&sem);
+    return p;
+}
+int main(int argc, char **argv) {
+    pthread_t t[5];
+    sem_init(&sem, 0, 0);
+    pthread_barrier_init(&barrier, 0, 2);
+    pthread_create(&t[0], 0, one, 0);
+    pthread_create(&t[1], 0, two, 0);
+    pthread_join(t[0], 0);
+    return 0;
+}
+";
+
+#[test]
+fn who_waits_for_what_and_who_has_it() {
+    let (out, code) = explore("stuck.c", STUCK, &["--fail-fast"]);
+    assert_eq!(code, Some(1), "{out}");
+    let parts = [
+        "main waits for the end of one#1\n",
+        "one#1 waits for b, which two#2 holds since ",
+        "stuck.c:15\n",
+        "two#2 waits for a, which one#1 holds since ",
+        "stuck.c:9\n",
+        ". waits  ",
+    ];
+    parts.iter().for_each(|part| assert!(out.contains(part), "{part}: {out}"));
+    let number = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());
+    let (again, _) = explore("stuck.c", STUCK, &["--replay", number.expect("a number")]);
+    assert!(again.contains("one#1 waits for b, which two#2 holds since "), "{again}");
+    let (out, _) = explore("stuck.c", STUCK, &["--fail-fast", "--format", "json"]);
+    let answer: Value = serde_json::from_str(out.lines().next().expect("a line")).expect("JSON");
+    let related = &answer["failures"][0]["related"][1];
+    assert_eq!((&related["what"], &related["for"]), (&"waits".into(), &"b".into()));
+    assert_eq!(related["held_by"][0]["thread"], "two#2");
+    let since = related["held_by"][0]["since"].as_str().expect("a place");
+    assert!(since.ends_with("stuck.c:15"), "{since}");
+}
+
+/// The same for each kind of object, in a program where nobody else gets in the way.
+#[test]
+fn what_is_waited_for_is_told() {
+    let main = STUCK.find("int main").expect("a main");
+    for (function, words) in [
+        ("waits", "waits to be woken by cond"),
+        ("arrives", "waits at the barrier barrier"),
+        ("takes", "waits for the semaphore sem"),
+    ] {
+        let source = format!(
+            "{}int main(void) {{
+    pthread_t t;
+    sem_init(&sem, 0, 1);
+    pthread_barrier_init(&barrier, 0, 2);
+    pthread_create(&t, 0, {function}, 0);
+    (void)one; (void)two; (void)writes; (void)waits; (void)arrives; (void)takes;
+    pthread_join(t, 0);
+    return 0;
+}}\n",
+            &STUCK[..main]
+        );
+        let (out, code) = explore(&format!("{function}.c"), &source, &["--fail-fast"]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains(&format!("{function}#1 {words}\n")), "{words}: {out}");
+    }
+}

@@ -172,6 +172,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
             (StepKind::Wait, _) => format!("wait {}", step.cell()),
             (StepKind::Wake, _) => format!("wake {}", step.cell()),
+            (StepKind::Fail, _) if waits(step).is_some() => "waits".to_owned(),
             (StepKind::Fail, _) if run.is_deadlock() => "blocked".to_owned(),
             (StepKind::Fail, _) => "fails".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
@@ -180,7 +181,11 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         };
         // The line of the source, so far as it fits: whoever needs more of it knows where it is.
         let text = step.text.iter().map(|text| cut(text, room));
-        let mut body: Vec<String> = text.chain(step.note.clone()).collect();
+        let note = match waits(step) {
+            Some(rest) => wrapped(rest, room),
+            None => step.note.iter().cloned().collect(),
+        };
+        let mut body: Vec<String> = text.chain(note).collect();
         if late(step.n).is_some() {
             body.push("stays in the buffer".to_owned());
         }
@@ -208,6 +213,27 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         let _ = writeln!(out, "  {line}");
     }
     out
+}
+
+/// What a thread waits for that cannot go on.
+fn waits(step: &RunStep) -> Option<&str> {
+    let note = step.note.as_deref().filter(|_| step.kind == StepKind::Fail)?;
+    note.strip_prefix("waits").map(str::trim_start)
+}
+
+/// Words on lines of about so many columns.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! The calls that are on the stack of the current thread.
+//! The calls that are on the stacks of threads.
+
+use core::ops::Range;
 
 use crate::Runtime;
 
@@ -7,20 +9,50 @@ const MOST: (usize, usize) = (12, 512);
 
 impl Runtime {
     /// Where the program called, and where its callers seem to have: words on the stack that are addresses
-    /// of the program. Some may be left from calls that are over.
+    /// of the program behind a call. Some may be left from calls that are over.
     pub fn calls(&self) -> Vec<usize> {
         let call = self.call();
         let mut calls = vec![call.pc()];
-        let slot = self.coroutines.slot(self.threads.current());
-        if let Some(program) = self.reporter.modules().first()
-            && slot.holds(call.addr())
-        {
-            let words = ((slot.top() - call.addr()) / 8).min(MOST.1);
-            // SAFETY: the stack of the current thread reaches that far.
-            let words = (0..words).map(|i| unsafe { call.word(i) } as usize);
-            let calls_of_program = words.filter(|at| (program.base..program.end).contains(at));
-            calls.extend(calls_of_program.take(MOST.0));
+        calls.extend(self.calls_above(self.threads.current(), call.addr()));
+        calls
+    }
+
+    /// The same for a thread that does not run, and waits.
+    pub fn calls_of(&self, t: usize) -> Vec<usize> {
+        let thread = self.threads.get(t);
+        let mut calls = vec![thread.announced_at()];
+        if let Some(end) = thread.end_of_stack() {
+            calls.extend(self.calls_above(t, end));
         }
         calls
     }
+
+    fn calls_above(&self, t: usize, from: usize) -> Vec<usize> {
+        let slot = self.coroutines.slot(t);
+        let Some(program) = self.reporter.modules().first() else { return Vec::new() };
+        if !slot.holds(from) {
+            return Vec::new();
+        }
+        let words = ((slot.top() - from) / 8).min(MOST.1);
+        // SAFETY: the stack of the thread reaches from there to its top, which stays as long as the
+        // thread does; it belongs to the program, so that it is only copied.
+        let words = (0..words).map(|i| unsafe { (from as *const usize).add(i).read() });
+        words.filter(|&at| returns(at, &program.code)).take(MOST.0).collect()
+    }
+}
+
+/// Whether a call could return there: there is one before it.
+fn returns(at: usize, code: &Range<usize>) -> bool {
+    const LONGEST: usize = 7;
+    if at < code.start + LONGEST || at >= code.end {
+        return false;
+    }
+    // SAFETY: the instructions of the program stay where they are, and may be read.
+    let before = unsafe { ((at - LONGEST) as *const [u8; LONGEST]).read() };
+    // `call` to an address, or by a register or a word of memory: that is 2 in the three bits of the byte
+    // behind 0xff, which says how many more belong to it.
+    let direct = before[2] == 0xe8;
+    let by =
+        |back: usize| before[LONGEST - back] == 0xff && before[LONGEST - back + 1] & 0x38 == 0x10;
+    direct || [2, 3, 4, 6, 7].into_iter().any(by)
 }

@@ -96,6 +96,12 @@ impl Runtime {
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
             self.reporter.send(&Message::Step(step));
+            // In Rust, what threads do with each other is mostly in code of the standard library.
+            let calls = self.config.harness && t == self.threads.current() && t > 0;
+            if calls && kind != OpKind::Commit {
+                let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
+                self.reporter.send(&Message::Calls(calls.collect()));
+            }
         }
     }
 }

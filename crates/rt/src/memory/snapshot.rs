@@ -42,6 +42,7 @@ struct Mapping {
     end: usize,
     writable: bool,
     private: bool,
+    executable: bool,
     path: String,
 }
 
@@ -62,6 +63,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         end: usize::from_str_radix(end, 16).ok()?,
         writable: rights.get(1) == Some(&b'w'),
         private: rights.get(3) == Some(&b'p'),
+        executable: rights.get(2) == Some(&b'x'),
         path,
     })
 }
@@ -73,9 +75,15 @@ pub fn modules() -> (Vec<Module>, (usize, usize)) {
         if !m.path.starts_with('/') || m.path == "/dev/zero" {
             continue;
         }
+        let code = if m.executable { m.start..m.end } else { 0..0 };
         match modules.iter_mut().find(|known| known.path == m.path) {
-            Some(known) => known.end = m.end,
-            None => modules.push(Module { base: m.start, end: m.end, path: m.path }),
+            Some(known) => {
+                known.end = m.end;
+                if known.code.is_empty() {
+                    known.code = code;
+                }
+            }
+            None => modules.push(Module { base: m.start, end: m.end, code, path: m.path }),
         }
     }
     let here = mapping as *const () as usize;

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{ENDLESS, HANGS};
+use weakspot_live::wire::{Awaited, ENDLESS, HANGS, Message, Waiter};
 use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, waits};
 
 use crate::access::pending::settle;
@@ -395,11 +395,31 @@ fn stuck(rt: &mut Rt) -> ! {
         finish(rt, Ended::Deadlock);
     }
     let kind = if loops { "livelock" } else { "deadlock" };
+    if rt.config.trace {
+        rt.tell_who_waits();
+    }
     rt.related_finding(kind, None, 0, &text, &related);
     finish(rt, Ended::Deadlock)
 }
 
 impl Runtime {
+    /// Tells what each thread waits for.
+    fn tell_who_waits(&self) {
+        for n in &self.scheduler.next {
+            let t = usize::from(n.agent.of());
+            let thread = self.threads.get(t);
+            let loops = thread.spin.idle() != Idle::No;
+            let calls = if t == self.threads.current() { self.calls() } else { self.calls_of(t) };
+            self.reporter.send(&Message::Waits(Waiter {
+                thread: t as u16,
+                what: thread.awaits.filter(|_| !loops).unwrap_or(Awaited::Other),
+                addr: n.op.addr,
+                len: n.op.len,
+                calls: calls.into_iter().filter_map(|pc| self.reporter.place(pc)).collect(),
+            }));
+        }
+    }
+
     /// Bytes turn out to be shared: the exploration starts again after this execution.
     pub fn learn(&mut self, addr: usize, len: usize) {
         self.reporter.shared(addr, len);

@@ -1,5 +1,6 @@
 //! The threads of an execution: what is known of each.
 
+use weakspot_live::wire::Awaited;
 use weakspot_live::{Next, OpKind};
 
 use crate::Runtime;
@@ -45,6 +46,8 @@ pub struct Thread {
     pub(super) position: usize,
     /// What must hold before it takes its next step.
     pub(super) until: Option<Until>,
+    /// What that is, if it is something that can be told.
+    pub awaits: Option<Awaited>,
     /// What happens if that does not come to hold.
     pub(super) patience: Patience,
     /// In virtual time, when it goes on although that does not hold: nanoseconds since the execution
@@ -317,6 +320,11 @@ impl Thread {
         (self.end != 0 && self.parked.is_none()).then_some(self.end)
     }
 
+    /// Where it has announced the last conditional step.
+    pub fn announced_at(&self) -> usize {
+        self.announced_at
+    }
+
     /// It stops in a call from here, with this address in use.
     pub(super) fn stop_at(&mut self, call: usize, here: usize) {
         self.end = if self.interrupted { here } else { call.max(here) };
@@ -385,6 +393,7 @@ impl Thread {
         if conditional {
             self.conditional = false;
             self.until = None;
+            self.awaits = None;
             self.patience = Patience::Endless;
             self.deadline = None;
             self.varying = None;

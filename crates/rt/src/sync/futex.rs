@@ -127,7 +127,9 @@ fn wake(rt: &mut Rt, release: Op, most: u32, pc: usize) -> isize {
     let queue = release.addr as usize;
     waits::wake_step(rt, release, queue);
     let n = rt.wake(queue, most);
-    done(rt, release, pc);
+    rt.threads.me_mut().spin.changed();
+    // How many it wakes tells it from waiting.
+    rt.record(Event::new(release, Order::SeqCst, pc).with(u64::from(n), None));
     n as isize
 }
 

@@ -1,6 +1,7 @@
 //! Mutexes, and what all locks have in common. The state of locks is in the program's own objects, so that it
 //! is restored with them, and objects that were initialised statically need nothing else.
 
+use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::access::pending::settle;
@@ -84,6 +85,7 @@ pub(super) fn wait_for(
         settle(rt);
         rt.spins(call, Area::place(op.addr as usize), 0);
     }
+    rt.threads.me_mut().awaits = Some(Awaited::Lock);
     let got = wait(rt, op, Until::Object(free), patience);
     check_object(rt, area_of(op), call.pc());
     got
@@ -154,6 +156,7 @@ pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
 /// Takes a mutex again that a wait has freed.
 pub fn relock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) {
     let free = Until::Object(Question::about(mutex, mutex_is_free));
+    rt.threads.me_mut().awaits = Some(Awaited::Lock);
     wait(rt, op(OpKind::Acquire, mutex, MUTEX), free, Patience::Endless);
     check_object(rt, area_of(op(OpKind::Acquire, mutex, MUTEX)), pc);
     usable(rt, mutex, "locks", pc);

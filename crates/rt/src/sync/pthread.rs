@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::entry::frame::{entry, stand_in};
@@ -63,6 +64,7 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
         return Err(libc::EDEADLK);
     }
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
+    rt.threads.me_mut().awaits = Some(Awaited::End);
     wait(rt, op, Until::Known(is_over, t), Patience::Endless);
     if rt.scheduler.buffered() && rt.threads.almost_alone() {
         // From here on nobody else looks, so that nothing has to be in a buffer.

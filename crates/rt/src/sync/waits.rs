@@ -5,6 +5,7 @@
 //! condition variable frees the mutex in between, while it is already in the queue, so that no
 //! wake-up can be lost that would not be lost in reality.
 
+use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order, Sync};
 
 use crate::access::pending::settle;
@@ -66,6 +67,8 @@ pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call:
         settle(rt);
         rt.spins(call, Area::place(queue), 0);
     }
+    let what = if op.len == CONDITION { Awaited::Condition } else { Awaited::Word };
+    rt.threads.me_mut().awaits = Some(what);
     let woken = wait(rt, op, Until::Known(is_woken, queue), patience);
     rt.leave_queue();
     let left = rt.wake_ups.of(queue) - u32::from(woken);
@@ -212,6 +215,7 @@ fn semaphore_wait(rt: &mut Rt, semaphore: Semaphore, patience: Patience) -> i32 
         rt.spins(call, semaphore.area(), 0);
     }
     let positive = Until::Object(Question::about(semaphore, is_positive));
+    rt.threads.me_mut().awaits = Some(Awaited::Semaphore);
     let got = wait(rt, op, positive, patience);
     check_object(rt, area_of(op), call.pc());
     if !got {
@@ -326,6 +330,7 @@ stand_in! {
         done_with(rt, update, pc, Sync::Arrival { last });
         rt.threads.me_mut().waiting.round = round;
         let acquire = op(OpKind::Acquire, barrier, BARRIER);
+        rt.threads.me_mut().awaits = Some(Awaited::Barrier);
         wait(rt, acquire, Until::Known(round_is_over, barrier.addr()), Patience::Endless);
         done_with(rt, acquire, pc, Sync::Nothing);
         if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
