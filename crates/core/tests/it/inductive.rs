@@ -12,7 +12,7 @@ use weakspot_core::{
 const WEAK: [Model; 3] = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 
 fn set(program: &Program, model: Model, shows: Shows, over: Over) -> Option<StateSet> {
-    reached(program, model, (shows, over), &mut |bytes| bytes < 1 << 24)
+    reached(program, model, (shows, over), &mut |bytes| bytes < 1 << 20)
 }
 
 fn robust_sets(seed: u64, all: usize, size: Size) {
