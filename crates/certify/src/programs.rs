@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::certify::Rejected;
+use weakspot_core::certify::{Rejected, Shows};
 use weakspot_core::machine::Machine;
 use weakspot_core::serial::{BufferedReads, relation, txn_run};
 use weakspot_core::{Evidence, certify};
@@ -37,7 +37,9 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
             "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
                 .and_then(|()| match witness.evidence {
                     Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
+                    Evidence::Exhausted { .. }
+                    | Evidence::Abstracted { .. }
+                    | Evidence::Inductive(_) => {
                         certify::search(program, model, &witness.verdict, max_states)
                             .map(|()| "a search of all states by definition finds the same")
                     }
@@ -49,6 +51,10 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
                         certify::search_abstraction(program, model, abstraction, max_states)
                             .map(|()| "every state is like one of finitely many, and none is bad")
                     }
+                    Evidence::Inductive(ref set) => {
+                        certify::inductive(program, model, Shows::Everything, set)
+                            .map(|()| "no step leads out of the set of states, and none is bad")
+                    }
                     Evidence::Exhausted { .. } => {
                         certify::search_everything(program, model, &witness.verdict, max_states)
                             .map(|()| "a search of all states by definition finds the same")
@@ -58,6 +64,11 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
                 .and_then(|()| match witness.evidence {
                     Evidence::Run(_) => {
                         Ok("the run is one of the machine, and SC has none like it")
+                    }
+                    Evidence::Inductive(ref set) => {
+                        certify::inductive(program, model, Shows::Robust, set).map(
+                            |()| "no step leads out of the set of states, and none closes a cycle",
+                        )
                     }
                     Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
                         certify::search_robust(program, model, &witness.verdict, max_states)
@@ -102,7 +113,7 @@ fn transactions(
             let cycle = run.cycle(relation(model, reads));
             Some(cycle.ok_or(Rejected::Trace("the run is serializable"))?)
         }
-        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => None,
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } | Evidence::Inductive(_) => None,
     };
     let evidence = &witness.evidence;
     certify::transactions(program, transactions, asked, verdict, evidence, cycle.as_ref())?;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use weakspot_core::certify;
+use weakspot_core::certify::{self, Shows};
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
 use weakspot_explore::{Algorithm, reach};
@@ -110,7 +110,9 @@ fn ask_model(
     };
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
-    job.write_evidence("reach", source, model, &found.verdict, found.evidence.as_ref());
+    let evidence = found.evidence.clone();
+    let evidence = job.checkable((program, model), Shows::Everything, limits, evidence);
+    job.write_evidence("reach", source, model, &found.verdict, evidence.as_ref());
     Some(found.verdict.clone())
 }
 

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
@@ -104,7 +105,8 @@ fn ask_model(
         false => job.written(&answer),
     };
     job.say(&written, &found.verdict);
-    job.write_evidence("robust", source, model, &found.verdict, found.evidence.as_ref());
+    let evidence = job.checkable((program, model), Shows::Robust, limits, found.evidence);
+    job.write_evidence("robust", source, model, &found.verdict, evidence.as_ref());
     ProgramResult {
         file: job.file.clone(),
         name: names.program.clone(),

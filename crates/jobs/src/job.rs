@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use weakspot_core::certify::Rejected;
+use weakspot_core::certify::{Over, Rejected, Shows, reached};
 use weakspot_core::serial::BufferedReads;
 use weakspot_core::{
-    Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Verdict,
+    Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Progress, Snapshot,
+    Verdict,
 };
 use weakspot_explore::NoAnswer;
 use weakspot_input::{Input, Loaded, Source, Unread};
@@ -22,9 +23,12 @@ use weakspot_trace::{LogError, LogPlace, Torn};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output;
-use crate::pool::{self, Answer};
+use crate::pool::{self, Answer, Listener};
 use crate::terminal;
 use weakspot_args::{OutputFormat, Shared};
+
+/// Sets of states that take more bytes while they are made do not become evidence.
+const MOST_OF_A_SET: u64 = 1 << 31;
 
 /// How what goes to standard output is written: as wide as `COLUMNS` says, or the terminal, or 80
 /// columns where there is none.
@@ -432,6 +436,34 @@ impl<T> Job<'_, T> {
             };
             Ok(witness.to_json())
         });
+    }
+
+    /// Evidence that everything was searched, as a set of states that can be checked without a search, if a witness
+    /// is to be written and the limits allow it. All other evidence stays as it is.
+    pub fn checkable(
+        &self,
+        (program, model): (&Program, Model),
+        shows: Shows,
+        limits: &Limits,
+        evidence: Option<Evidence>,
+    ) -> Option<Evidence> {
+        if self.shared.witness.is_none() || !matches!(evidence, Some(Evidence::Exhausted { .. })) {
+            return evidence;
+        }
+        // States of SC come first: they are fewer, and finitely many where those with buffers are not.
+        let kinds: &[Over] = match (shows, model) {
+            (Shows::Everything, Model::Sc) => &[Over::Machine],
+            (Shows::Everything, _) => &[Over::Pending, Over::Machine],
+            (Shows::Robust, _) => &[Over::Pending],
+        };
+        let most = limits.memory_left().unwrap_or(MOST_OF_A_SET).min(MOST_OF_A_SET);
+        let mut listener = Listener::new();
+        let mut go_on = |bytes| {
+            let snapshot = Snapshot { memory: bytes, ..Snapshot::default() };
+            bytes <= most && limits.check(bytes).is_ok() && listener.tick(snapshot)
+        };
+        let mut sets = kinds.iter().map(|&over| reached(program, model, (shows, over), &mut go_on));
+        sets.find_map(|set| set).map(Evidence::Inductive).or(evidence)
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {

@@ -7,6 +7,7 @@ pub mod families;
 pub mod litmus;
 pub mod memorax;
 pub mod patch;
+mod short;
 mod suggest;
 #[cfg(test)]
 mod test_support;
@@ -17,6 +18,7 @@ pub mod weak;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
+use crate::short::short;
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
 use weakspot_core::{Condition, Expr, Names, Program, Quantifier, Transactions};
@@ -117,23 +119,25 @@ impl Format {
 /// # Ok::<(), String>(())
 /// ```
 pub fn parse(format: Format, text: &str) -> Result<Parsed, Diagnostic> {
-    match format {
-        Format::Litmus => litmus::compile(&litmus::parse(text)?),
-        Format::Weak => weak::compile(&weak::parse(text)?),
-        Format::Trencher => trencher::compile(&trencher::parse(text)?),
-        Format::Memorax => memorax::compile(&memorax::parse(text)?),
-        Format::C => c::compile(&c::parse(text)?),
-    }
+    let parsed = match format {
+        Format::Litmus => litmus::parse(text).and_then(|tree| litmus::compile(&tree)),
+        Format::Weak => weak::parse(text).and_then(|tree| weak::compile(&tree)),
+        Format::Trencher => trencher::parse(text).and_then(|tree| trencher::compile(&tree)),
+        Format::Memorax => memorax::parse(text).and_then(|tree| memorax::compile(&tree)),
+        Format::C => c::parse(text).and_then(|tree| c::compile(&tree)),
+    };
+    parsed.map_err(short)
 }
 
 /// A text in its language's canonical form.
 pub fn reprint(format: Format, text: &str) -> Result<String, Diagnostic> {
-    Ok(match format {
-        Format::Litmus => litmus::print(&litmus::parse(text)?),
-        Format::Weak => weak::print(&weak::parse(text)?),
-        Format::Trencher => trencher::print(&trencher::parse(text)?),
-        Format::Memorax => memorax::print(&memorax::parse(text)?),
+    let printed = match format {
+        Format::Litmus => litmus::parse(text).map(|tree| litmus::print(&tree)),
+        Format::Weak => weak::parse(text).map(|tree| weak::print(&tree)),
+        Format::Trencher => trencher::parse(text).map(|tree| trencher::print(&tree)),
+        Format::Memorax => memorax::parse(text).map(|tree| memorax::print(&tree)),
         // Macros and comments are gone in the tree: the text is its own form.
-        Format::C => c::parse(text).map(|_| text.to_owned())?,
-    })
+        Format::C => c::parse(text).map(|_| text.to_owned()),
+    };
+    printed.map_err(short)
 }

@@ -1,6 +1,7 @@
 //! Witness files, which carry an answer's evidence from one day to another: a file per kind of
 //! input, what all of them have in common, and how JSON is written on lines.
 
+mod base64;
 mod file;
 mod history;
 mod keys;

@@ -26,17 +26,20 @@
 //! `init` holds one value per declared location. The other kind of evidence is `{"exhausted": {}}`; or
 //! `abstracted`, with the class of counters of each location, and of each register at each point of
 //! each thread (-1 is none), per class whether 0 has a place in it, and the size of gaps that are told apart, see
-//! [`Abstraction`]. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
+//! [`Abstraction`]; or `inductive`, a set of states out of which no step leads: `over` which states, `machine` or `pending`, how many,
+//! and `packed`, the set in base 64, cut into lines. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
 //! `exact` or `static`; without it the answer is about the static reading, which there was before. Keys that are not known are ignored.
 
 use std::fmt::Write;
 
 use serde::Serialize;
+use weakspot_core::certify::{Over, StateSet};
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Abstraction, Evidence, Model, ThreadId, Value, Verdict};
 
-use crate::file::{At, BadWitness, beginning, buffered, document, push_buffered};
+use crate::base64::{base64, bytes_of};
+use crate::file::{At, BadWitness, beginning, buffered, document, push_buffered, push_list};
 use crate::keys::{model_key, model_of_key, verdict_key};
 use crate::limit::{limit_json, limit_of_json};
 use crate::line::line;
@@ -44,6 +47,9 @@ use crate::line::line;
 /// What the question about the transactions of a program is called in witness files: of logs it is another
 /// one.
 pub const SERIAL_PROGRAM: &str = "serial-program";
+
+/// So many bytes of a set are on a line, without a rest in base 64.
+const BYTES_OF_LINE: usize = 72;
 
 /// An answer and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +85,7 @@ impl Witness {
             Evidence::Abstracted { states, abstraction } => {
                 push_abstraction(&mut out, *states, abstraction);
             }
+            Evidence::Inductive(set) => push_set(&mut out, set),
             Evidence::Run(schedule) => push_run(&mut out, schedule),
         }
         out.push_str("\n  }\n}\n");
@@ -132,6 +139,22 @@ fn push_abstraction(out: &mut String, states: u64, abstraction: &Abstraction) {
     );
 }
 
+fn push_set(out: &mut String, set: &StateSet) {
+    let over = match set.over {
+        Over::Machine => "machine",
+        Over::Pending => "pending",
+    };
+    let _ = writeln!(
+        out,
+        "\"inductive\": {{\n      \"over\": \"{over}\",\n      \"states\": {},",
+        set.states
+    );
+    let lines: Vec<String> =
+        set.packed.chunks(BYTES_OF_LINE).map(|bytes| format!("\"{}\"", base64(bytes))).collect();
+    push_list(out, 6, "packed", &lines);
+    out.push_str("\n    }");
+}
+
 fn push_run(out: &mut String, schedule: &Schedule) {
     out.push_str("\"run\": {\n      \"init\": [");
     for (i, value) in schedule.init.iter().enumerate() {
@@ -174,6 +197,9 @@ impl StepJson {
 }
 
 fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
+    if let Some(set) = at.find("inductive") {
+        return Ok(Evidence::Inductive(state_set(&set)?));
+    }
     match (at.find("run"), at.find("exhausted"), at.find("abstracted")) {
         (Some(run), None, None) => {
             let init = run.get("init")?.list()?;
@@ -191,8 +217,26 @@ fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
             let states = abstracted.get("states")?.integer("a number of states")?;
             Ok(Evidence::Abstracted { states, abstraction: abstraction(&abstracted)? })
         }
-        _ => Err(at.bad("an object with either `run`, `exhausted` or `abstracted`")),
+        _ => Err(at.bad("an object with `run`, `exhausted`, `abstracted` or `inductive`")),
     }
+}
+
+fn state_set(at: &At<'_>) -> Result<StateSet, BadWitness> {
+    let over = at.get("over")?;
+    let mut packed = Vec::new();
+    for line in at.get("packed")?.list()? {
+        let bytes = bytes_of(line.string()?).ok_or_else(|| line.bad("bytes in base 64"))?;
+        packed.extend(bytes);
+    }
+    Ok(StateSet {
+        over: match over.string()? {
+            "machine" => Over::Machine,
+            "pending" => Over::Pending,
+            _ => return Err(over.bad("`machine` or `pending`")),
+        },
+        states: at.get("states")?.integer("a number of states")?,
+        packed,
+    })
 }
 
 fn abstraction(at: &At<'_>) -> Result<Abstraction, BadWitness> {
@@ -333,6 +377,29 @@ mod tests {
             }
         "#]]
         .assert_eq(&abstracted.to_json());
+        let set = StateSet { over: Over::Pending, states: 2, packed: (0..100).collect() };
+        let evidence = Evidence::Inductive(set);
+        let inductive = Witness { question: "robust".to_owned(), evidence, ..w.clone() };
+        expect![[r#"
+            {
+              "witness": 1,
+              "question": "robust",
+              "input": "fnv1a64:cbf29ce484222325",
+              "model": "tso",
+              "verdict": "holds",
+              "evidence": {
+                "inductive": {
+                  "over": "pending",
+                  "states": 2,
+                  "packed": [
+                    "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0BBQkNERUZH",
+                    "SElKS0xNTk9QUVJTVFVWV1hZWltcXV5fYGFiYw=="
+                  ]
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&inductive.to_json());
         let limit = Limit::Time(Duration::from_millis(1500));
         let empty = Schedule { init: Vec::new(), steps: Vec::new() };
         for w in [
@@ -343,6 +410,7 @@ mod tests {
             Witness { verdict: Verdict::Unknown(limit), ..w },
             exhausted,
             abstracted,
+            inductive,
         ] {
             assert_eq!(Witness::from_json(&w.to_json()), Ok(w));
         }
@@ -369,7 +437,7 @@ mod tests {
         check(
             "\"run\"",
             "\"walk\"",
-            "evidence: expected an object with either `run`, `exhausted` or `abstracted`",
+            "evidence: expected an object with `run`, `exhausted`, `abstracted` or `inductive`",
         );
         check("[0, 0, 0]", "[0, 0.5]", "evidence.run.init[1]: expected a 64-bit integer");
         check("[0, 0, 0]", "0", "evidence.run.init: expected a list");

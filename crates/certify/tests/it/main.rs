@@ -117,6 +117,41 @@ fn one_and_many() {
     assert_eq!(certify(&folder, &[], &[&sb, &mp, &sb]).1, 2);
 }
 
+/// A set of states shows that a program with loops is robust; with any character of it changed, it shows nothing.
+#[test]
+fn sets_of_states() {
+    let folder = Folder::new();
+    let text = "shared x, lock\nthread p[2] {\n  while (1) { await (cas(lock, 0, 1)); x = 1; x = 0; lock = 0 }\n}\n";
+    let program = parse(Format::Weak, text).expect("a program").program;
+    let asked = (certify::Shows::Robust, certify::Over::Pending);
+    let set = certify::reached(&program, Model::Tso, asked, &mut |_| true).expect("a set");
+    let right = Witness {
+        question: "robust".to_owned(),
+        input_hash: input_hash(text.as_bytes()),
+        model: Model::Tso,
+        buffered: None,
+        verdict: Verdict::Holds,
+        evidence: Evidence::Inductive(set),
+    };
+    let input = folder.write("lock.weak", text);
+    let json = right.to_json();
+    let file = folder.write("w.json", &json);
+    let shown = "certified: no step leads out of the set of states, and none closes a cycle\n";
+    assert_eq!(certify(&folder, &[], &[&input, &file]), (shown.to_owned(), 0));
+    let start = json.find("\"packed\"").expect("the set") + 10;
+    let mut rng = Rng::new(1);
+    for _ in 0..scaled(200) {
+        let at = start + rng.below(json.len() - start);
+        let mut bad = json.clone().into_bytes();
+        bad[at] = b"ABZaz019+/="[rng.below(11)];
+        if bad != json.as_bytes() {
+            let file = folder.write("bad.json", &String::from_utf8_lossy(&bad));
+            let (said, code) = certify(&folder, &[], &[&input, &file]);
+            assert!(matches!(code, 1 | 2), "{said}");
+        }
+    }
+}
+
 /// Whatever is changed in a witness, it never shows the other verdict.
 #[test]
 fn altered_witnesses() {

@@ -692,7 +692,28 @@ fn a_witness_that_all_is_well() {
         let ran = run(&["robust", "-q", "--model", "tso", "--witness", witness.path(), input], "");
         assert_eq!(ran.code, Some(0), "{}", ran.err);
     };
+    // The same claim without a set of states, as older witnesses have it.
+    let without_set = || {
+        let text = std::fs::read_to_string(&witness.0).expect("the witness");
+        let (head, _) = text.split_once("\"inductive\"").expect("a set");
+        std::fs::write(&witness.0, format!("{head}\"exhausted\": {{}}\n  }}\n}}\n"))
+            .expect("a file");
+    };
     ask("corpus/litmus/MP.litmus");
+    check(
+        &["certify", "--max-states", "1", "corpus/litmus/MP.litmus", witness.path()],
+        "",
+        expect![[r#"
+        certified: no step leads out of the set of states, and none closes a cycle
+        --- exit 0
+    "#]],
+    );
+    let text = std::fs::read_to_string(&witness.0).expect("the witness");
+    std::fs::write(&witness.0, text.replace("\"tso\"", "\"pso\"")).expect("a file");
+    let ran = run(&["certify", "corpus/litmus/MP.litmus", witness.path()], "");
+    assert_eq!(ran.code, Some(1), "PSO breaks it: {}", ran.out);
+    std::fs::write(&witness.0, text).expect("a file");
+    without_set();
     check(
         &["certify", "corpus/litmus/MP.litmus", witness.path()],
         "",
@@ -721,6 +742,15 @@ fn a_witness_that_all_is_well() {
     "#]],
     );
     ask("corpus/memorax/spin-lock.rmm");
+    check(
+        &["certify", "corpus/memorax/spin-lock.rmm", witness.path()],
+        "",
+        expect![[r#"
+        certified: no step leads out of the set of states, and none closes a cycle
+        --- exit 0
+    "#]],
+    );
+    without_set();
     check(
         &["certify", "corpus/memorax/spin-lock.rmm", witness.path()],
         "",

@@ -7,12 +7,15 @@ use crate::imports::use_declarations;
 use crate::root;
 
 /// The files of `core/src` that check evidence.
-const CHECKERS: [&str; 13] = [
+const CHECKERS: [&str; 16] = [
     "evidence/abstraction.rs",
     "evidence/certify.rs",
     "evidence/certified.rs",
     "evidence/fence_proof.rs",
+    "evidence/inductive.rs",
     "evidence/lrat.rs",
+    "evidence/packing.rs",
+    "evidence/pending.rs",
     "evidence/replay.rs",
     "execution/delayed.rs",
     "history/check.rs",

@@ -16,6 +16,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Instant;
 
+use crate::evidence::inductive::Shows;
 use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
 use crate::evidence::{abstraction, certify};
@@ -253,6 +254,10 @@ impl<A: Claim<Evidence = Evidence>> Certified<A> {
     ) -> Result<Certified<A>, Rejected> {
         Certified::checked(answer, |verdict, evidence| {
             certify::everything(program, model, verdict, evidence)?;
+            if let Evidence::Inductive(set) = evidence {
+                let checked = certify::inductive(program, model, Shows::Everything, set);
+                return Certification::of(checked);
+            }
             if let Evidence::Abstracted { abstraction, .. } = evidence {
                 let effort = Effort { work: effort.abstracted, ..effort };
                 return search(evidence, effort, |most, go_on| {
@@ -274,6 +279,9 @@ impl<A: Claim<Evidence = Evidence>> Certified<A> {
     ) -> Result<Certified<A>, Rejected> {
         Certified::checked(answer, |verdict, evidence| {
             certify::robust(program, model, verdict, evidence)?;
+            if let Evidence::Inductive(set) = evidence {
+                return Certification::of(certify::inductive(program, model, Shows::Robust, set));
+            }
             search(evidence, effort, |most, go_on| {
                 search_robust(program, model, verdict, most, go_on)
             })
@@ -487,7 +495,7 @@ fn search(
     match evidence {
         Evidence::Run(_) => Ok(Certification::Checked),
         _ if effort.is_over() => Ok(Certification::TooLarge),
-        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } | Evidence::Inductive(_) => {
             let most = usize::try_from(effort.work).unwrap_or(usize::MAX);
             Certification::of(by_definition(most, &mut effort.counter()))
         }

@@ -6,6 +6,7 @@ pub use crate::history::{history, search_history};
 pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 pub use crate::transactional::{search_transactional, transactional};
 
+pub use crate::evidence::inductive::{Over, Shows, StateSet, inductive, inductive_within, reached};
 pub use crate::evidence::rejected::Rejected;
 pub use crate::evidence::replay::replay;
 
@@ -97,7 +98,10 @@ pub fn everything(
     evidence: &Evidence,
 ) -> Result<(), Rejected> {
     match (verdict, evidence) {
-        (Verdict::Holds, Evidence::Exhausted { .. } | Evidence::Abstracted { .. }) => Ok(()),
+        (
+            Verdict::Holds,
+            Evidence::Exhausted { .. } | Evidence::Abstracted { .. } | Evidence::Inductive(_),
+        ) => Ok(()),
         (Verdict::Violated, _) if program.condition.is_some() => {
             safety(program, model, verdict, evidence)
                 .or_else(|_| condition(program, model, verdict, evidence))
@@ -115,7 +119,7 @@ pub fn robust(
     evidence: &Evidence,
 ) -> Result<(), Rejected> {
     match (verdict, evidence) {
-        (Verdict::Holds, Evidence::Exhausted { .. }) => Ok(()),
+        (Verdict::Holds, Evidence::Exhausted { .. } | Evidence::Inductive(_)) => Ok(()),
         (Verdict::Violated, Evidence::Run(schedule)) => {
             let machine = Machine { program, model };
             let end = replay(machine, schedule)?;

@@ -35,6 +35,8 @@ pub enum Rejected {
     Coarse,
     /// The counters of an abstraction are none, and why.
     Abstraction(&'static str),
+    /// This state of a set that shows a verdict is wrong, and how.
+    Set(u64, &'static str),
     /// The run has no triangular race.
     NoRace,
     /// The run with delayed stores goes wrong at this place in the log, and how.
@@ -71,6 +73,7 @@ impl fmt::Display for Rejected {
                 f.write_str(why)
             }
             Rejected::Coarse => f.write_str("the abstraction forgets too much to show the verdict"),
+            Rejected::Set(state, why) => write!(f, "state {} of the set: {why}", state + 1),
             Rejected::NoRace => f.write_str("the run has no triangular race"),
             Rejected::Delayed(place, why) => write!(f, "event {} of the log: {why}", place + 1),
             Rejected::HistoryStep(step, why) => write!(f, "step {} of the run: {why}", step + 1),

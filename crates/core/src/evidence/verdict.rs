@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::ThreadId;
 use crate::evidence::abstraction::Abstraction;
+use crate::evidence::inductive::StateSet;
 use crate::machine::{Failure, Schedule};
 
 /// The answer to one question.
@@ -45,6 +46,8 @@ pub enum Evidence {
         /// What is kept of the values of counters.
         abstraction: Abstraction,
     },
+    /// No state decides it the other way: here are all that matter.
+    Inductive(StateSet),
 }
 
 /// What stopped a search before its end.

@@ -24,6 +24,7 @@
 mod delayed;
 mod history_evidence;
 mod history_models;
+mod inductive;
 mod machine_and_axioms;
 mod rejected;
 mod serial_cycles;

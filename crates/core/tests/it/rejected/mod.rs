@@ -11,6 +11,7 @@ mod histories;
 mod logs;
 mod programs;
 mod proofs;
+mod sets;
 mod transactions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use weakspot_core::certify::Rejected;
 
 /// The files of `core/src` that say no.
-const CHECKERS: [(&str, &str); 13] = [
+const CHECKERS: [(&str, &str); 14] = [
     ("abstraction", include_str!("../../../src/evidence/abstraction.rs")),
     ("certify", include_str!("../../../src/evidence/certify.rs")),
+    ("inductive", include_str!("../../../src/evidence/inductive.rs")),
     ("replay", include_str!("../../../src/evidence/replay.rs")),
     ("fence_proof", include_str!("../../../src/evidence/fence_proof.rs")),
     ("lrat", include_str!("../../../src/evidence/lrat.rs")),
@@ -70,6 +72,7 @@ fn cases() -> Vec<Case> {
         counters::cases(),
         fences::cases(),
         proofs::cases(),
+        sets::cases(),
         answers::cases(),
         logs::cases(),
         histories::cases(),
@@ -94,6 +97,7 @@ fn said(rejected: &Rejected) -> (&'static str, Option<&'static str>) {
         Rejected::Coarse => ("Coarse", None),
         Rejected::Abstraction(why) => ("Abstraction", Some(why)),
         Rejected::Fences(why) => ("Fences", Some(why)),
+        Rejected::Set(_, why) => ("Set", Some(why)),
         Rejected::NoRace => ("NoRace", None),
         Rejected::Delayed(_, why) => ("Delayed", Some(why)),
         Rejected::HistoryStep(_, why) => ("HistoryStep", Some(why)),
