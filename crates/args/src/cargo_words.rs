@@ -1,5 +1,6 @@
 //! `weakspot cargo test` takes its own options and those of cargo in any order: ours are put first, so
-//! that clap reads them, and the others are left for cargo.
+//! that clap reads them, and the others are left for cargo. Of `weakspot run`, whose program and arguments
+//! may begin with `-` as well, only letters with their values are taken apart.
 
 use std::ffi::OsString;
 
@@ -32,8 +33,10 @@ pub const WITH_VALUE: [&str; 20] = [
 /// The words of a command line; those behind `weakspot cargo test` or `run` with ours first. A toolchain
 /// before the command of cargo (`+nightly`) goes behind it.
 pub(crate) fn sorted(syntax: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.get(1).and_then(|word| word.to_str()) != Some("cargo") {
-        return words;
+    match words.get(1).and_then(|word| word.to_str()) {
+        Some("cargo") => {}
+        Some("run") => return run(syntax, words),
+        _ => return words,
     }
     let is_toolchain = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('+'));
     let toolchain = words.get(2).is_some_and(is_toolchain).then(|| words.remove(2));
@@ -71,6 +74,29 @@ pub(crate) fn sorted(syntax: &Command, mut words: Vec<OsString>) -> Vec<OsString
         }
     }
     words.extend(theirs);
+    words.extend(rest);
+    words
+}
+
+/// The same for `weakspot run`, up to the program.
+fn run(syntax: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let Some(known) = syntax.find_subcommand("run") else { return words };
+    let mut rest = words.split_off(2).into_iter();
+    while let Some(word) = rest.next() {
+        let found = word.to_str().and_then(|text| Some((text, option(known, text)?)));
+        let Some((text, (_, value))) = found else {
+            // The program, `--`, or a word that there is no option for.
+            words.push(word);
+            break;
+        };
+        match apart(known, text) {
+            Some(parts) => words.extend(parts.map(OsString::from)),
+            None => words.push(word),
+        }
+        if value {
+            words.extend(rest.next());
+        }
+    }
     words.extend(rest);
     words
 }
@@ -142,5 +168,8 @@ mod tests {
         check("weakspot cargo run --release 1 --model", "weakspot cargo run --release 1 --model");
         check("weakspot cargo +nightly tset", "weakspot cargo +nightly tset");
         check("weakspot run --model tso ./a --model", "weakspot run --model tso ./a --model");
+        check("weakspot run -j1 -mtso ./a -j1", "weakspot run -j 1 -m tso ./a -j1");
+        check("weakspot run -q -j 1 ./a -j1", "weakspot run -q -j 1 ./a -j1");
+        check("weakspot run -- ./a -j1", "weakspot run -- ./a -j1");
     }
 }

@@ -53,11 +53,21 @@ pub enum Stop {
 /// What the words of a command line mean, the first of which is the name of the program.
 pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     let syntax = syntax();
-    let words = cargo_words::sorted(&syntax, words.into_iter().collect());
+    let words = helped(cargo_words::sorted(&syntax, words.into_iter().collect()));
     let matches = syntax.try_get_matches_from(words).map_err(Stop::Clap)?;
     refused::check(&matches).map_err(Stop::Usage)?;
     let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
     meant::command(cli.command).map_err(Stop::Usage)
+}
+
+/// `weakspot cc -h` is a question about `cc`, although all other words behind it are the compiler's.
+fn helped(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is = |at: usize, any: &[&str]| words.get(at).is_some_and(|w| any.iter().any(|a| w == a));
+    if words.len() == 3 && is(1, &["cc", "c++"]) && is(2, &["-h", "--help"]) {
+        words[2] = "help".into();
+        words.swap(1, 2);
+    }
+    words
 }
 
 /// The version, with the commit that it was built from if that is known.

@@ -1,13 +1,15 @@
 //! Empty loops without end, in the assembly that a compiler has written.
 //!
-//! `for (;;);` is how programs say that an execution is to stop here, because what follows is of no
-//! interest. Nothing is called in such a loop, so it would have to be found by the time that it takes:
+//! Nothing is called in a loop like `for (;;);`, so it would have to be found by the time that it takes:
 //! the runtime library is told instead.
 
 use crate::bits::is_for_debuggers;
 
 /// The function of the runtime library for a loop without end.
 pub const ENDLESS: &str = "__weakspot_asm_endless";
+
+/// Instructions that do nothing.
+const IDLE: [&str; 4] = ["nop", "pause", "rep nop", "rep; nop"];
 
 /// The text with calls of the runtime library in empty loops without end.
 #[must_use]
@@ -21,7 +23,10 @@ pub fn mark(text: &str) -> String {
             if !is_for_debuggers(trimmed) {
                 label = name;
             }
-        } else if !(trimmed.is_empty() || trimmed.starts_with(['.', '#']) || trimmed == "nop") {
+        } else if !(trimmed.is_empty()
+            || trimmed.starts_with(['.', '#'])
+            || IDLE.contains(&trimmed))
+        {
             let target = trimmed.strip_prefix("jmp").map(str::trim);
             if !label.is_empty() && target == Some(label) {
                 out.push_str(&crate::assembly::call(ENDLESS));
@@ -46,6 +51,7 @@ mod tests {
     fn only_empty_loops() {
         check(".L2:\n\t.loc 1 5 3\n\tjmp\t.L2\n", true);
         check(".L2:\n.LBB3:\n\tjmp .L2\n", true);
+        check(".L2:\n\trep nop\n\tjmp .L2\n", true);
         check(".L2:\n\tjmp\t.L3\n", false);
         check(".L2:\n\tcall\tf\n\tjmp\t.L2\n", false);
         check(".L2:\n\taddl\t$1, %eax\n\tjmp\t.L2\n", false);

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use weakspot_core::{Limit, Model};
-use weakspot_live::wire::{Config, Message, SILENT, TOO_LONG};
+use weakspot_live::wire::{Config, HANGS, Message, SILENT, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
-use crate::findings::{Findings, Seen};
+use crate::findings::{Failure, Findings, Seen};
 use crate::heard::Heard;
 use crate::pieces::merged;
 use crate::sharing;
@@ -429,6 +429,15 @@ impl Exploration<'_> {
         explored.shared.append(&mut heard.shared);
         explored.symbols.fill(std::mem::take(&mut heard.modules));
         let mut remarks = Vec::new();
+        heard.judge_endless(|failure| {
+            let function = assumption(failure, &explored.symbols);
+            if let Some(function) = &function {
+                remarks.push(format!(
+                    "executions that end in the empty loop of `{function}` do not count"
+                ));
+            }
+            function.is_some()
+        });
         if let Some(step) = heard.diverged {
             remarks.push(diverged(step, self.campaign.question));
         }
@@ -491,6 +500,14 @@ impl Exploration<'_> {
         explored.transactions += heard.transactions;
         explored.findings.add(heard.findings(), before);
     }
+}
+
+/// The function by which a program gives up the execution that ended in an empty loop, which is known by its
+/// name.
+fn assumption(failure: &Failure, symbols: &Symbols) -> Option<String> {
+    let hangs = failure.related.iter().filter(|related| related.what == HANGS);
+    let frames = hangs.flat_map(|related| symbols.frames(related.place));
+    frames.filter_map(|frame| frame.function).find(|name| name.contains("assume"))
 }
 
 const VOLATILE: &str = "volatile accesses and those in assembly";

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Message, Place};
+use weakspot_live::wire::{ENDLESS, Message, Place};
 
 use crate::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
 use crate::{Control, Until};
@@ -190,7 +190,21 @@ impl Heard {
 
     /// What went wrong.
     fn failures(&self) -> impl Iterator<Item = &Failure> {
-        self.failures.items.iter().filter(|failure| !failure.is_cut_off())
+        self.failures
+            .items
+            .iter()
+            .filter(|failure| !failure.is_cut_off() && failure.kind != ENDLESS)
+    }
+
+    /// Says of each execution that ended in an empty loop what it is: a livelock, or of no interest.
+    pub(crate) fn judge_endless(&mut self, mut is_assumption: impl FnMut(&Failure) -> bool) {
+        self.failures.items.retain_mut(|failure| {
+            let endless = failure.kind == ENDLESS;
+            if endless {
+                failure.kind = "livelock".to_owned();
+            }
+            !endless || !is_assumption(failure)
+        });
     }
 
     /// The executions that were given up.

@@ -10,9 +10,10 @@ use weakspot_core::Names;
 use weakspot_input::source;
 use weakspot_report::{Severity, limit_text, render};
 
-use crate::args::{CertifyArgs, InputFormat};
+use crate::args::{CertifyArgs, InputFormat, OutputFormat};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
+use weakspot_jobs::signed::signed;
 use weakspot_jobs::terminal::colored;
 use weakspot_jobs::within::within;
 
@@ -20,6 +21,7 @@ use weakspot_jobs::within::within;
 pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
     let color = colored(args.bounds.color, std::io::stderr().is_terminal());
     let json = args.json;
+    let format = if json { OutputFormat::Json } else { OutputFormat::Text };
     let name = |file: Option<&PathBuf>| file.cloned().unwrap_or_default();
     let (first, last) = (name(args.files.first()), name(args.files.last()));
     let many = args.files.len() > 2;
@@ -42,7 +44,7 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
     for Shown { text, is_error } in said.try_iter() {
         match is_error {
             true => eprint!("{text}"),
-            false => print!("{text}"),
+            false => print!("{}", signed(format, &text)),
         }
     }
     Ok(match done? {
@@ -54,7 +56,7 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
             let why = limit_text(&limit, &Names::default());
             let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
             let said = Said { witness: &last, input: None, checked };
-            print!("{}", said.line(json, many));
+            print!("{}", signed(format, &said.line(json, many)));
             Exit::Unknown
         }
     })

@@ -184,7 +184,7 @@ impl Asked<'_> {
         number: usize,
         format: HistoryFormat,
     ) {
-        let UnwrittenRead { thread, var, value, initial, last_writes, writes } = read;
+        let UnwrittenRead { id, thread, var, value, initial, last_writes, writes } = read;
         let verdict = Verdict::Violated;
         let models = self.job.models.iter();
         let head = |&model: &HistoryModel| {
@@ -195,6 +195,7 @@ impl Asked<'_> {
             last_writes.iter().map(|w| (w.thread.clone(), w.value, w.line)).collect();
         let written = self.job.written(&HistoryValue {
             heads: &heads,
+            id: id.as_deref(),
             number,
             of_many: format.holds_many(),
             thread,

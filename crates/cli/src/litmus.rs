@@ -33,6 +33,18 @@ const MOST_WORK: u64 = 5_000_000;
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
+    if !common.shared.quiet {
+        for folder in args.files.iter().filter(|path| path.is_dir()) {
+            let in_c = expand(std::slice::from_ref(folder), None, &["c"]).map_or(0, |f| f.len());
+            if in_c > 0 {
+                let (name, them) = (folder.display(), if in_c == 1 { "it" } else { "them" });
+                eprintln!(
+                    "{name}: {in_c} .c left out, which ask nothing about final states: \
+                     `weakspot reach` answers for {them}"
+                );
+            }
+        }
+    }
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     if let Some(runs) = args.runs {

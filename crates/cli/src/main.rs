@@ -39,6 +39,7 @@ use weakspot_args as args;
 use weakspot_args::{Command, Stop};
 use weakspot_build::Language;
 use weakspot_jobs::exit::Exit;
+use weakspot_jobs::terminal::{colored, is_terminal};
 use weakspot_jobs::within;
 
 /// Thousands of small searches allocate a lot; this allocator makes them a quarter faster.
@@ -52,9 +53,18 @@ fn main() -> ExitCode {
     }
     let command = match args::read(std::env::args_os()) {
         Ok(command) => command,
-        Err(Stop::Clap(error)) => {
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Bad } else { Exit::Holds }.into();
+        Err(Stop::Clap(error)) if error.use_stderr() => {
+            // In lines that fit, like all messages.
+            let text = error.render();
+            match colored(args::When::Auto, is_terminal()) {
+                true => eprint!("{}", text.ansi()),
+                false => eprint!("{text}"),
+            }
+            return Exit::Bad.into();
+        }
+        Err(Stop::Clap(help)) => {
+            let _ = help.print();
+            return Exit::Holds.into();
         }
         Err(Stop::Usage(usage)) => {
             eprintln!("error: {usage}");

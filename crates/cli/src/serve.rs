@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use weakspot_input::{PROGRAM_ENDINGS, expand};
+use weakspot_input::{CHECKED_ENDINGS, expand};
 use weakspot_report::page_to_ask;
 use weakspot_serve::{EXAMPLES, Options, Server};
 
@@ -18,7 +18,7 @@ pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
     let ServeArgs { files, listen, timeout, memory, threads } = args;
     let mut names: Vec<String> = EXAMPLES.iter().map(|example| example.0.to_owned()).collect();
     let mut paths = Vec::new();
-    for input in expand(&files, None, &PROGRAM_ENDINGS)? {
+    for input in expand(&files, None, &CHECKED_ENDINGS)? {
         // The folder that one is in may change, for others.
         let path = std::path::absolute(&input.path)?;
         std::fs::metadata(&path).with_context(|| format!("failed to read {}", input.name()))?;

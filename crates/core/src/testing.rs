@@ -59,7 +59,7 @@ impl Rng {
     }
 }
 
-/// How many random inputs a test tries, of all that it tries in CI: as many percent as the variable
+/// How many random inputs a test tries, of all that it could: as many percent as the variable
 /// `WEAKSPOT_TEST_SCALE` says, and a quarter if it is not set. Which ones does not depend on their number.
 ///
 /// # Panics

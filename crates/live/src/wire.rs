@@ -210,6 +210,14 @@ pub const TOO_LONG: &str = "too-long";
 /// The same because a thread computed for too long without a step.
 pub const SILENT: &str = "silent";
 
+/// The kind of a [`Message::Failure`] in which nobody can go on because a thread is in an empty loop without
+/// end, which the failure's place is in. Suites write their own `assume` that way, so whoever knows the
+/// names of functions says what it means.
+pub const ENDLESS: &str = "endless";
+
+/// What a thread does in a deadlock or livelock that will not take a step, whatever others do.
+pub const HANGS: &str = "hangs";
+
 /// A place that has to do with a failure: where memory was freed, the other access of a data race, ...
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {

@@ -66,7 +66,7 @@ impl Steps {
             (Value::String(name), _) if !name.is_empty() => clean(&Value::from(name.as_str())),
             (_, file) => clean(file),
         };
-        let model = clean(&run["model"]).to_uppercase();
+        let model = model_name(&clean(&run["model"]));
         let of = if about.is_empty() { String::new() } else { format!(" of {about}") };
         let input = clean(&answer["file"]);
         let mut steps: Vec<Step> = list("steps").iter().map(|step| Step::of(step, run)).collect();
@@ -108,6 +108,17 @@ impl Steps {
     pub(crate) fn source(&self, step: &Step) -> &[String] {
         let found = self.sources.iter().find(|(file, _)| *file == step.file);
         found.map_or(&[], |(_, lines)| lines)
+    }
+}
+
+/// What people call a model.
+fn model_name(key: &str) -> String {
+    match key {
+        "ccv" => "CCv".to_owned(),
+        "wccm" => "wCCM".to_owned(),
+        "pso-own" => "PSO-own".to_owned(),
+        "coherence" => key.to_owned(),
+        _ => key.to_uppercase(),
     }
 }
 
@@ -175,6 +186,7 @@ fn did(step: &Value, run: &Value) -> String {
         "join" => "waits for the end of a thread".to_owned(),
         "begin" => "begins a transaction".to_owned(),
         "end" => "ends a transaction".to_owned(),
+        "fail" if is_deadlock(run) => "is blocked".to_owned(),
         "fail" => "fails".to_owned(),
         _ => {
             let sets = step["sets"].as_object().into_iter().flatten();
@@ -192,6 +204,11 @@ fn did(step: &Value, run: &Value) -> String {
         text += &format!("; {}", clean(&step["note"]));
     }
     text.trim_end().to_owned()
+}
+
+/// Whether a run ends because all threads wait for each other.
+fn is_deadlock(run: &Value) -> bool {
+    run["end"]["fails"].as_str().is_some_and(|why| why.starts_with("deadlock"))
 }
 
 /// Whether the store with this number waits in a buffer: if it reaches memory later, or was overtaken. In

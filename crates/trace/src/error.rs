@@ -17,6 +17,8 @@ pub struct LogError {
 /// A read of a value that nobody wrote. If all writes were recorded, no memory does that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnwrittenRead {
+    /// What the history is called, if it has a name.
+    pub id: Option<String>,
     /// Who read it.
     pub thread: String,
     /// From which variable.

@@ -9,7 +9,12 @@ fn main() -> ExitCode {
     // Cargo passes the name of the command, too.
     let mut words = std::env::args_os().skip(1).peekable();
     let _ = words.next_if(|word| word == "weakspot");
-    let error = Command::new(&weakspot).arg("cargo").args(words).exec();
+    let is_version = words.peek().is_some_and(|word| word == "--version" || word == "-V");
+    let mut command = Command::new(&weakspot);
+    if !is_version {
+        command.arg("cargo");
+    }
+    let error = command.args(words).exec();
     #[expect(clippy::print_stderr, reason = "there is nobody else to tell it to")]
     {
         eprintln!("error: cannot start {}: {error}", weakspot.display());

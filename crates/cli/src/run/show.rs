@@ -13,9 +13,9 @@ use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
-    RealWait, Run, StepKind, Style, failures_json, failures_text, of_steps, real_advice_json,
-    real_advice_text, real_json, real_statistics, real_text, unified_diff, unserializable_json,
-    unserializable_text,
+    RealWait, Run, RunEnd, StepKind, Style, failures_json, failures_text, of_steps,
+    real_advice_json, real_advice_text, real_json, real_statistics, real_text, unified_diff,
+    unserializable_json, unserializable_text,
 };
 
 use super::kept::Entry;
@@ -298,7 +298,12 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 note: s.note.as_deref(),
             })
             .collect();
-        Some(of_steps(failed.model, &shown.threads, &steps))
+        let mut run = of_steps(failed.model, &shown.threads, &steps);
+        if shown.failure.kind == "deadlock" {
+            // No single thread fails: what they wait for is the reason.
+            run.end = Some(RunEnd::Fails(format!("deadlock: {}", shown.text)));
+        }
+        Some(run)
     };
     failed.failures.iter().map(run).collect()
 }

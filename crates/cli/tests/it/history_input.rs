@@ -183,7 +183,7 @@ fn a_folder() {
             corpus/histories/registers.edn transactional causal: satisfied: 4 transactions, shown by a commit order
             corpus/histories/registers.edn serializable: satisfied (not checked: real-time order): 4 transactions, shown by a commit order
             corpus/histories/stale-read.wshist stale-read: not SC: satisfies no model, violates coherence and CC
-            corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: final values under coherence, real-time order), violates CCM
+            corpus/histories/store-buffering.axe history 1: not SC: satisfies TSO and CM (not checked: real-time order), violates CCM
             corpus/histories/store-buffering.axe history 2: not SC: satisfies coherence, CM and CCv, violates PSO and wCCM
             corpus/histories/store-buffering.wshist history 1: not SC: satisfies TSO and CM, violates CCM
             corpus/histories/values-repeat.jsonl spin-lock: satisfies SC, and so all models

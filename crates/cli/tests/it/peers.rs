@@ -73,6 +73,27 @@ fn executions_that_are_given_up() {
     );
 }
 
+/// Empty loops hang for ever, with a pause in them or without, alone or beside others.
+#[test]
+fn empty_loops() {
+    let pause = "for (;;) __builtin_ia32_pause();";
+    let spins = "while (!x);";
+    for (name, p, q) in [
+        ("empty_loop", "x = 1;", "if (x) for (;;);"),
+        ("empty_pause", "x = 1;", &*format!("if (x) {pause}")),
+        ("empty_both", pause, "for (;;);"),
+        ("empty_beside", "for (;;);", spins),
+    ] {
+        let source = program("atomic_int x;", p, q);
+        let (out, code) = explore(name, &source, &[]);
+        assert_eq!(code, Some(1), "{name}: {out}");
+        assert!(out.contains("livelock") && out.contains(&format!("{name}.c:")), "{name}: {out}");
+    }
+    let (out, code) = explore("empty_main", "int main(void) { while (1); }", &[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("livelock"), "{out}");
+}
+
 /// What the header declares besides functions of the library: hints, which do what they are about, and
 /// threads.
 #[test]

@@ -134,6 +134,10 @@ fn questions_are_answered() {
         assert_eq!((&last["question"], &last["verdict"]), (&json!(question), &json!(verdict)));
         assert_eq!(last["file"], "program.weak");
     }
+    // Of a folder it has all that can be asked about.
+    let folder = Serving::start(&["corpus/c-programs"]);
+    let (_, page) = folder.call("GET", "/", "");
+    assert!(page.contains(">corpus/c-programs/dekker.c</option>"), "{page}");
     // Bad input is an answer, too, with its place.
     let (_, asked) = serving.ask("robust", "weak", "shared x\nthread t { x = }\n");
     let answer = serving.answer(&asked["id"]);

@@ -117,7 +117,13 @@ fn a_replay() {
     assert!(ran.err.contains("it belongs to --under tso"), "{}", ran.err);
     let ran = run(&["show", "--replay", schedule, "--under", "tso", &program], "");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for part in ["under TSO", "puts x=1 into its buffer", "memory <- [x=1]", "x=1 reaches memory"] {
+    for part in [
+        "under TSO",
+        "start\n  memory: x=0 y=0\n",
+        "puts x=1 into its buffer",
+        "memory <- [x=1]",
+        "x=1 reaches memory",
+    ] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
 }
@@ -169,4 +175,62 @@ fn keys_in_a_terminal() {
         // No raw mode any more.
         assert!(after.contains(" icanon") && after.contains(" echo "), "{after:?}");
     }
+}
+
+/// A terminal that is closed ends the stepper, also where nobody hears of it by a signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_is_closed() {
+    let (folder, path) = witness();
+    let show = format!("exec '{}' show {PROGRAM} {path}", env!("CARGO_BIN_EXE_weakspot"));
+    for before in ["", "trap '' HUP; "] {
+        let note = folder.path().join("pid");
+        let command = format!("{before}echo $$ > {}; {show}", note.display());
+        let script = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .current_dir(root())
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        // Without `script` there is nothing to test with.
+        let Ok(mut script) = script else { return };
+        std::thread::sleep(Duration::from_millis(1500));
+        script.kill().expect("it runs");
+        script.wait().expect("it ends");
+        let pid = std::fs::read_to_string(&note).expect("it has begun");
+        // A process that nobody has waited for yet has ended, too.
+        let runs = || {
+            let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            state.is_ok_and(|state| state.contains("weakspot") && !state.contains(") Z "))
+        };
+        let since = std::time::Instant::now();
+        while runs() && since.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(!runs(), "{before:?}: it goes on without a terminal");
+    }
+}
+
+/// A deadlock is not a failure of the thread that waits last; models have their names.
+#[test]
+fn how_a_run_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("order").to_str().expect("UTF-8").to_owned();
+    let built = run(&["cc", "-g", "-pthread", "corpus/c/lock-order.c", "-o", &program], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let answers = run(&["run", "-j1", "--format", "json", &program], "").out;
+    let ran = run(&["show", "-"], &answers);
+    let end = "\nThe run fails: deadlock: main waits for the end of a_first#1, a_first#1 waits for b, \
+               b_first#2 waits for a\n";
+    assert!(ran.out.ends_with(end), "{}", ran.out);
+    assert!(
+        ran.out.contains("  is blocked; waits for b, which b_first#2 holds since "),
+        "{}",
+        ran.out
+    );
+    let words = ["history", "--model", "wccm", "--format", "json"];
+    let answers = run(&[&words[..], &["corpus/histories/store-buffering.wshist"]].concat(), "").out;
+    let ran = run(&["show", "-"], &answers);
+    assert!(ran.out.contains(" under wCCM, "), "{} {}", ran.out, ran.err);
 }

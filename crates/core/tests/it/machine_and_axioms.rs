@@ -1,15 +1,15 @@
 //! The two meanings of each model agree: on the outcomes of whole programs, and on single runs.
 
 use weakspot_core::machine::{Machine, Outcome, Schedule};
-use weakspot_core::testing::{Rng, Size, check_programs, random_program, shrink};
+use weakspot_core::testing::{Rng, Size, check_programs, random_program, scaled, shrink};
 use weakspot_core::{Instr, Model, Program, Trace, axioms, record, reference};
 
 const SMALL: Size = Size { threads: 3, instrs: 4, total: 8, locs: 3, loops: false };
 
 #[test]
-fn same_outcomes_on_20000_programs() {
+fn same_outcomes() {
     let compared = std::sync::atomic::AtomicUsize::new(0);
-    check_programs(0, 24_000, SMALL, &[Model::Sc], &|program, _| {
+    check_programs(0, scaled(24_000), SMALL, &[Model::Sc], &|program, _| {
         let Some(by_axioms) = reference::axiomatic_outcomes(program, &Model::ALL, 3_000) else {
             return false;
         };
@@ -20,7 +20,7 @@ fn same_outcomes_on_20000_programs() {
         })
     });
     let compared = compared.into_inner();
-    assert!(compared >= 20_000, "only {compared} programs were small enough to compare");
+    assert!(compared >= scaled(20_000), "only {compared} programs were small enough to compare");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use weakspot_core::serial::{
     BufferedReads, Executions, OpenEvent, Tie, Trace, TraceMode, TraceOrder, is_noticed_before,
     open_events, pair, trace_serializable,
 };
-use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, show_trace, trace_of};
+use weakspot_core::testing::{
+    Rng, TxnSize, overwriting_trace, random_trace, scaled, show_trace, trace_of,
+};
 
 fn random(seed: u64, most: usize) -> Vec<TxnEvent> {
     let mut rng = Rng::new(seed);
@@ -150,14 +152,14 @@ fn check(events: &[TxnEvent], reads: BufferedReads) -> Option<usize> {
 #[test]
 fn cycles_that_cannot_be_made_simpler() {
     let mut counts = [0; 5];
-    for seed in 0..3000 {
+    for seed in 0..scaled(3000) as u64 {
         for reads in BufferedReads::ALL {
             if let Some(ties) = check(&random(seed, 8), reads) {
                 counts[ties] += 1;
             }
         }
     }
-    assert!(counts[..3].iter().all(|&count| count > 50), "{counts:?}");
+    assert!(counts[..3].iter().all(|&count| count > scaled(50)), "{counts:?}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use weakspot_core::serial::{
     BufferedReads, NoCycle, Tie, Trace, TraceEvidence, TraceMode, TxnCycle, TxnGroup,
     TxnRefutation, TxnVar, serializable_by_orientations, trace_serializable,
 };
-use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, show_trace, trace_of};
+use weakspot_core::testing::{
+    Rng, TxnSize, overwriting_trace, random_trace, scaled, show_trace, trace_of,
+};
 use weakspot_core::{LratStep, TxnEvent, TxnKind, Verdict};
 
 pub(crate) const EXACT: TraceMode = TraceMode::Exact(BufferedReads::Exact);
@@ -265,7 +267,7 @@ fn points() {
 #[test]
 fn points_of_random_traces() {
     let (mut good, mut bad) = (0, 0);
-    for seed in 0..4000 {
+    for seed in 0..scaled(4000) as u64 {
         let mut rng = Rng::new(seed);
         let size = TxnSize {
             threads: 2 + rng.below(2) as u32,
@@ -297,5 +299,5 @@ fn points_of_random_traces() {
         good += usize::from(has_points);
         bad += usize::from(!holds);
     }
-    assert!(good > 200 && bad > 200, "{good} {bad}");
+    assert!(good > scaled(200) && bad > scaled(200), "{good} {bad}");
 }

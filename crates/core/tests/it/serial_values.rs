@@ -8,7 +8,9 @@ use weakspot_core::serial::{
     BufferedReads, Conflicts, Executions, Values, is_serial, pair, scheduled, schedules,
     serializable, trace_serializable, values,
 };
-use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, show_trace, trace_of};
+use weakspot_core::testing::{
+    Rng, TxnSize, overwriting_trace, random_trace, scaled, show_trace, trace_of,
+};
 
 /// What the serial executions of these threads read and leave.
 fn serial_values(threads: &[TxnEvent]) -> BTreeSet<Values> {
@@ -44,7 +46,7 @@ fn random(seed: u64) -> Vec<TxnEvent> {
 #[test]
 fn serializable_executions_have_serial_values() {
     let mut counts = [0; 3];
-    for seed in 0..1200 {
+    for seed in 0..scaled(1200) as u64 {
         let trace = random(seed);
         let explained = serial_values(&trace);
         for events in Executions::new(&trace) {
@@ -58,7 +60,10 @@ fn serializable_executions_have_serial_values() {
             counts[2] += usize::from(by_the_paper && !is_explained);
         }
     }
-    assert!(counts[0] > 5000 && counts[1] > 500 && counts[2] > 20, "{counts:?}");
+    assert!(
+        counts[0] > scaled(5000) && counts[1] > scaled(500) && counts[2] > scaled(20),
+        "{counts:?}"
+    );
 }
 
 /// The same for all executions of programs without branches.

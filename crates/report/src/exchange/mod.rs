@@ -9,6 +9,8 @@ pub use sarif::sarif;
 
 use serde_json::Value;
 
+use crate::text::show::named_models;
+
 /// Something that is wrong, or not known, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
@@ -57,7 +59,7 @@ fn findings(objects: &str) -> Vec<Finding> {
 
 fn of_object(object: &Value) -> Vec<Finding> {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
-    let (question, model) = (text("question"), text("model").to_uppercase());
+    let (question, model) = (text("question"), named_models(&text("model")));
     let file = Place {
         file: text("file"),
         line: object["line"].as_u64(),

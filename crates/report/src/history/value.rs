@@ -13,6 +13,8 @@ use crate::text::table::{Style, paragraph};
 pub struct HistoryValue<'a> {
     /// What it has in common with all answers, for each model.
     pub heads: &'a [Head<'a, HistoryModel>],
+    /// What the history is called, if it has a name.
+    pub id: Option<&'a str>,
     /// Which history of the file it is, from 1.
     pub number: usize,
     /// Whether files of the format may have several.
@@ -60,7 +62,11 @@ impl HistoryValue<'_> {
 impl Answer for HistoryValue<'_> {
     fn text(&self, style: Style) -> String {
         let Some(head) = self.heads.first() else { return String::new() };
-        let number = if self.of_many { format!(" history {}", self.number) } else { String::new() };
+        let number = match self.id {
+            Some(id) => format!(" {}", plain(id)),
+            None if self.of_many => format!(" history {}", self.number),
+            None => String::new(),
+        };
         let line = self.place.map_or(String::new(), |(line, _)| format!(", line {line}"));
         let mut out = format!("{}{number}: violated: {}{line}\n", plain(head.file), self.message());
         if style.details {
@@ -73,7 +79,8 @@ impl Answer for HistoryValue<'_> {
 
     fn json(&self) -> String {
         #[derive(Serialize)]
-        struct About {
+        struct About<'a> {
+            id: Option<&'a str>,
             number: usize,
         }
         #[derive(Serialize)]
@@ -110,7 +117,7 @@ impl Answer for HistoryValue<'_> {
             writes: self.writes,
             last_writes: self.last_writes.iter().map(Write::of).collect(),
         };
-        let about = || About { number: self.number };
+        let about = || About { id: self.id, number: self.number };
         let lines = self.heads.iter().filter(|head| *head.verdict == Verdict::Violated);
         lines.map(|head| of_record(head, &Names::default(), about(), body())).collect()
     }

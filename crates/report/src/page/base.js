@@ -26,6 +26,11 @@ const draw = (tag, attributes, ...children) =>
   filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 const cut = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
+// What people call a model. Those of transactions are words.
+const MODELS = { ccv: "CCv", wccm: "wCCM", "pso-own": "PSO-own", coherence: "coherence" };
+const oneModel = (key) => MODELS[key] || (key.length > 3 ? key.replace(/-/g, " ") : key.toUpperCase());
+const modelName = (keys) => (keys || "").split(",").map(oneModel).join(",");
+
 const nameOf = (a) => a.test || a.id || a.name;
 // A test that is named as its file is says nothing new.
 const subject = (a) => {
@@ -55,7 +60,7 @@ function pill(a, link) {
   const [kind, words] = said(a);
   const mark = { holds: "✓", violated: "✗", advice: "!", unknown: "?", error: "–" }[kind];
   const inner = make("span", { class: `pill ${kind}` }, make("span", { "aria-hidden": "true" }, `${mark} `),
-    `${(a.model || "").toUpperCase()}: ${words}`);
+    `${modelName(a.model)}: ${words}`);
   return link ? make("a", { href: `#answer-${numbers.get(a)}` }, inner) : inner;
 }
 

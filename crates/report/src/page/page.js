@@ -84,11 +84,11 @@ function showFix(a) {
   if (!fences.length && !a.diff) return parts;
   parts.push(make("h3", {}, "The fix"));
   if (fences.length) parts.push(make("ul", {}, fences.map((f) => make("li", {}, f.what ? `${f.file ? `${f.file}:${f.line}: ` : ""}${f.what}`
-    : `${f.thread ? `in ${f.thread}, ` : ""}${f.before ? `between ` : "behind "}`, f.after && make("code", {}, f.after),
-  f.before && [" and ", make("code", {}, f.before)], f.line && !f.what ? ` (line ${f.line})` : ""))));
+    : `${f.thread ? `in ${f.thread}, ` : ""}${!f.before ? "behind " : f.before === f.after ? "before " : "between "}`, f.after && make("code", {}, f.after),
+  f.before && f.before !== f.after && [" and ", make("code", {}, f.before)], f.line && !f.what ? ` (line ${f.line})` : ""))));
   if (a.diff) parts.push(showDiff(a.diff));
   if (a.fixable) parts.push(make("p", {}, make("strong", {}, "With it: "), make("span", { class: "pill holds" },
-    make("span", { "aria-hidden": "true" }, "✓ "), `${(a.model || "").toUpperCase()}: ${a.goal === "safe" ? "holds" : a.goal ? "robust" : "none of these pairs"}`),
+    make("span", { "aria-hidden": "true" }, "✓ "), `${modelName(a.model)}: ${a.goal === "safe" ? "holds" : a.goal ? "robust" : "none of these pairs"}`),
   a.optimal ? " No cheaper fences do that." : ""));
   return parts;
 }

@@ -57,7 +57,7 @@ function showRun(a, run, source) {
   const late = new Map((run.late || []).map((l) => [l.store, l.behind]));
   const waits = bars(run);
   const last = run.steps.length - 1;
-  const model = (run.model || a.model || "tso").toUpperCase();
+  const model = modelName(run.model || a.model || "tso");
   const parted = replay(run, run.steps.length, true).parted;
   const firstParted = run.steps.findIndex((s) => parted.has(s.n));
   // Of a log without its stores it is not known what is in the buffers.
@@ -74,7 +74,7 @@ function showRun(a, run, source) {
     oninput: () => go(Number(slider.value)) });
   const where = make("output", { "aria-live": "polite" });
 
-  const valueOf = (s) => s.kind === "fail" ? `fails: ${s.note || ""}` : s.value === undefined || !s.location ? ""
+  const valueOf = (s) => s.kind === "fail" ? `${(run.end && run.end.fails || "").startsWith("deadlock") ? "blocked" : "fails"}: ${s.note || ""}` : s.value === undefined || !s.location ? ""
     : s.kind === "load" ? `reads ${s.location}=${s.value}${s.from === "buffer" ? " from its own buffer" : ""}`
       : s.kind === "update" ? `sets ${s.location}=${s.value} in memory` : `${s.location}=${s.value}`;
   const told = (s) => {

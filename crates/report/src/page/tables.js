@@ -8,7 +8,7 @@ function showOutcomes(a) {
   const has = new Map(same.map((b) => [b, new Set(b.outcomes.map(text))]));
   const place = make("div", { class: "opened", "aria-live": "polite" });
   function open(b, state, more) {
-    const model = b.model.toUpperCase();
+    const model = modelName(b.model);
     const parts = [make("h4", { tabindex: "-1" }, `${state} under ${model}`)];
     if (more.run) parts.push(make("p", {}, `A run that ends so:`), ...showRun(b, more.run, null), ...showCycle(b, more.run));
     const why = more.why_not;
@@ -23,7 +23,7 @@ function showOutcomes(a) {
     const yes = has.get(b).has(state);
     const more = (b.shown || []).find((m) => text(m.state) === state);
     const [word, kind] = yes ? ["yes", "yes"] : b.complete === false ? ["not seen", "soft"] : ["never", "soft"];
-    return make("td", {}, more ? make("button", { type: "button", class: kind, "aria-label": `${state} under ${b.model.toUpperCase()}: ${word}`,
+    return make("td", {}, more ? make("button", { type: "button", class: kind, "aria-label": `${state} under ${modelName(b.model)}: ${word}`,
       onclick: () => open(b, state, more) }, word) : make("span", { class: kind }, word));
   };
   const clickable = same.some((b) => (b.shown || []).length);
@@ -31,7 +31,7 @@ function showOutcomes(a) {
     clickable && make("p", { class: "soft" }, "A cell opens a run that ends so, or the reason why there is none."),
     make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "final states" }, make("table", { class: "outcomes" },
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "state"),
-        same.map((b) => make("th", { scope: "col" }, b.model.toUpperCase())))),
+        same.map((b) => make("th", { scope: "col" }, modelName(b.model))))),
       make("tbody", {}, states.slice(0, 1000).map((state) => make("tr", {}, make("th", { class: "code", scope: "row" }, state),
         same.map((b) => cell(b, state))))))), place].filter(Boolean);
 }
@@ -52,8 +52,8 @@ function showLattice(a) {
     const b = same.get(m);
     const kind = b ? said(b)[0] : "unknown";
     const mark = { holds: "✓", violated: "✗", unknown: "?", error: "–" }[kind] || "?";
-    const name = `${mark} ${{ wccm: "wCCM", ccv: "CCv", coherence: m }[m] || m.toUpperCase()}`;
-    const drawn = [draw("title", {}, b ? `${m.toUpperCase()}: ${said(b)[1]}` : "not asked"),
+    const name = `${mark} ${modelName(m)}`;
+    const drawn = [draw("title", {}, b ? `${modelName(m)}: ${said(b)[1]}` : "not asked"),
       draw("rect", { x: x - 50, y: y - 15, width: 100, height: 30, rx: 15 }), draw("text", { x, y: y + 5, "text-anchor": "middle" }, name)];
     return b ? draw("a", { href: `#answer-${numbers.get(b)}`, class: `model ${kind} ${b === a ? "this" : ""}` }, drawn)
       : draw("g", { class: "model unknown" }, drawn);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fold::{Shown, folded, list};
-use crate::text::show::plain;
+use crate::text::show::{named_models, plain};
 use crate::text::table::{cut, cut_left};
 
 /// What is to be drawn of a run.
@@ -118,7 +118,7 @@ pub(super) fn pictures(objects: &str) -> Vec<Picture> {
         let word = |key: &str| object[key].as_str().unwrap_or_default();
         let name = ["name", "id"].iter().map(|key| word(key)).find(|name| !name.is_empty());
         let name = plain(name.unwrap_or(word("file"))).into_owned();
-        let model = word("model").to_uppercase();
+        let model = named_models(word("model"));
         // The operations of a history on a cycle have no time.
         let timed = !(word("question") == "history" && word("verdict") == "violated");
         let mut add = |run: &Value, title: String, timed| {

@@ -144,6 +144,8 @@ fn fence_line(a: &FenceAnswer<'_>, fence: &FenceLine) -> String {
     };
     let _ = write!(out, "{kind} in {}, ", threads(a.names, &fence.threads));
     let _ = match fence.before {
+        // Nothing comes before it in the function that it begins.
+        Some(before) if before == fence.after => write!(out, "before {}", quoted(before)),
         Some(before) => write!(out, "between {} and {}", quoted(fence.after), quoted(before)),
         None => write!(out, "after {}, at the end of the block", quoted(fence.after)),
     };

@@ -236,6 +236,9 @@ pub enum RunEnd {
     Impossible(u64),
 }
 
+/// How the reason of [`RunEnd::Fails`] begins where threads wait for each other.
+pub(crate) const DEADLOCK: &str = "deadlock";
+
 impl Run {
     /// Nothing of a run yet.
     #[must_use]
@@ -268,6 +271,12 @@ impl Run {
             || self.late.iter().any(|late| is(late.store) || is(late.behind))
             || step.kind == StepKind::Fail
             || step.note.is_some()
+    }
+
+    /// Whether it ends because all threads wait for each other: then those that wait do not fail by
+    /// themselves.
+    pub(crate) fn is_deadlock(&self) -> bool {
+        matches!(&self.end, Some(RunEnd::Fails(why)) if why.starts_with(DEADLOCK))
     }
 
     /// The name of a thread.

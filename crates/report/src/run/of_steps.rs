@@ -87,6 +87,14 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
                     (false, Some((_, by))) => ReadFrom::Step(*by),
                     (false, None) => ReadFrom::Memory,
                 });
+                // What is read before anybody has written it was there from the start.
+                let read = if real.kind == StepKind::Load { &step.value } else { &step.old };
+                if let (Some(ReadFrom::Memory), Some(at), Some(read)) =
+                    (step.from, &step.location, read)
+                    && !run.init.iter().any(|(known, _)| known == at)
+                {
+                    run.init.push((at.clone(), read.clone()));
+                }
             }
             StepKind::Commit => {
                 step.of = waiting.iter().find(same).copied();
@@ -164,7 +172,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
             (StepKind::Wait, _) => format!("wait {}", step.cell()),
             (StepKind::Wake, _) => format!("wake {}", step.cell()),
-            (StepKind::Fail, _) if waits(step).is_some() => "waits".to_owned(),
+            (StepKind::Fail, _) if run.is_deadlock() => "blocked".to_owned(),
             (StepKind::Fail, _) => "fails".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
             (StepKind::Join, _) => "join".to_owned(),
@@ -172,9 +180,9 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         };
         // The line of the source, so far as it fits: whoever needs more of it knows where it is.
         let text = step.text.iter().map(|text| cut(text, room));
-        let note = match waits(step) {
-            Some(rest) => wrapped(rest, room),
-            None => step.note.iter().cloned().collect(),
+        let note = match step.note.as_deref() {
+            Some(note) if step.kind == StepKind::Fail => wrapped(note, room),
+            note => note.map(str::to_owned).into_iter().collect(),
         };
         let mut body: Vec<String> = text.chain(note).collect();
         if late(step.n).is_some() {
@@ -204,12 +212,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         let _ = writeln!(out, "  {line}");
     }
     out
-}
-
-/// What a thread waits for that cannot go on.
-fn waits(step: &RunStep) -> Option<&str> {
-    let note = step.note.as_deref().filter(|_| step.kind == StepKind::Fail)?;
-    note.strip_prefix("waits").map(str::trim_start)
 }
 
 /// Words on lines of about so many columns.
@@ -271,6 +273,8 @@ mod tests {
             ],
         );
         assert_eq!(run.late, [RunLate { store: 1, behind: 3 }]);
+        let zero = |name: &str| (name.to_owned(), RunValue::Number(0));
+        assert_eq!(run.init, [zero("y"), zero("x")]);
         let from: Vec<Option<ReadFrom>> = run.steps.iter().map(|step| step.from).collect();
         assert_eq!(from[1], Some(ReadFrom::Buffer));
         assert_eq!((from[2], from[5]), (Some(ReadFrom::Memory), Some(ReadFrom::Memory)));

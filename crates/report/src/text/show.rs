@@ -24,6 +24,16 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
     }
 }
 
+/// The name of the model, or models, with these keys of JSON.
+pub(crate) fn named_models(keys: &str) -> String {
+    let name = |key: &str| match HistoryModel::from_key(key) {
+        Some(model) => model_name(model).to_owned(),
+        // Those of transactions are words.
+        None => key.replace('-', " "),
+    };
+    keys.split(',').map(name).collect::<Vec<_>>().join(",")
+}
+
 /// Where the lines of a text begin, for those who ask about many places: [`Span::line_column`] counts from
 /// the beginning each time.
 pub(crate) struct Lines<'a> {

@@ -110,8 +110,12 @@ fn variables_end(rt: &mut Rt) {
 extern "C" fn endless() {
     // SAFETY: the program calls.
     if let Some(mut rt) = unsafe { Rt::live() } {
-        let pc = rt.pc();
-        park(&mut rt, pc, Parked::Stopped);
+        // The caller is `__weakspot_asm_endless`, whose frame begins where its rbp points, below the
+        // address that the program called from.
+        const RBP: usize = 5;
+        // SAFETY: the stack holds the frames of both callers.
+        let pc = unsafe { (rt.call().word(RBP) as *const usize).add(1).read() };
+        park(&mut rt, pc, Parked::Endless);
     }
 }
 

@@ -99,9 +99,9 @@ fn silent(rt: &mut Rt, at: usize, sp: usize) {
         let pc = rt.called_from(sp);
         refuse(rt, "something that blocks", pc);
     }
-    if jumps_to_itself(&rt.reporter, at) {
+    if is_empty_loop(&rt.reporter, at) {
         rt.used_stack(sp);
-        park(rt, at, Parked::Stopped);
+        park(rt, at, Parked::Endless);
     }
     // Where in a loop it was interrupted is chance; where it called last is not.
     let slot = rt.coroutines.slot(rt.threads.current());
@@ -140,14 +140,36 @@ impl Runtime {
     }
 }
 
-/// Whether the instruction is a jump to itself, with nothing but a pause on the way.
-fn jumps_to_itself(reporter: &Reporter, at: usize) -> bool {
-    if !reporter.modules().iter().any(|m| (m.base..m.end - 8).contains(&at)) {
+/// Whether the instruction is in a loop of nothing but pauses and a jump.
+fn is_empty_loop(reporter: &Reporter, at: usize) -> bool {
+    /// More pauses than this are not looked for.
+    const LONGEST: usize = 64;
+    if !reporter.modules().iter().any(|m| (m.base + LONGEST..m.end - LONGEST).contains(&at)) {
         return false;
     }
-    // SAFETY: the processor is executing the instruction there, and the file goes on behind it.
-    let code = unsafe { (at as *const [u8; 5]).read() };
-    matches!(code, [0xeb, 0xfe, ..] | [0xe9, 0xfb, 0xff, 0xff, 0xff] | [0xf3, 0x90, 0xeb, 0xfc, _])
+    // SAFETY: the processor is executing the instruction there, and the file is mapped around it.
+    let code = unsafe { core::slice::from_raw_parts((at - LONGEST) as *const u8, 2 * LONGEST) };
+    let pause = |at: usize| match code[at..] {
+        [0xf3, 0x90, ..] => Some(2),
+        [0x90, ..] => Some(1),
+        _ => None,
+    };
+    let mut end = LONGEST;
+    while let Some(len) = pause(end).filter(|len| end + len + 5 < code.len()) {
+        end += len;
+    }
+    let target = match code[end..] {
+        [0xeb, by, ..] => (end + 2).checked_add_signed(isize::from(by.cast_signed())),
+        [0xe9, a, b, c, d, ..] => {
+            (end + 5).checked_add_signed(i32::from_le_bytes([a, b, c, d]) as isize)
+        }
+        _ => None,
+    };
+    let Some(mut start) = target.filter(|&start| start <= LONGEST) else { return false };
+    while let Some(len) = pause(start).filter(|_| start < end) {
+        start += len;
+    }
+    start == end
 }
 
 /// Whether a signal is handled in here.

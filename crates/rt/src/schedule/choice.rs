@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Awaited, Message, Waiter};
+use weakspot_live::wire::{Awaited, ENDLESS, HANGS, Message, Waiter};
 use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, waits};
 
 use crate::access::pending::settle;
@@ -358,14 +358,20 @@ fn stuck(rt: &mut Rt) -> ! {
     let mut text = String::new();
     let mut related = Vec::new();
     let mut loops = false;
-    let mut hangs = None;
+    let mut endless = None;
+    let mut silent = false;
     for n in &rt.scheduler.next {
         let t = usize::from(n.agent.of());
         let thread = rt.threads.get(t);
         let parked = thread.parked();
-        hangs = hangs.or(parked.map(|(_, why)| why));
         let word = match n.op.kind {
-            _ if parked.is_some() => "hangs",
+            _ if let Some((pc, why)) = parked => {
+                match why {
+                    Parked::Endless => endless = endless.or(Some((t, pc))),
+                    Parked::Silent => silent = true,
+                }
+                HANGS
+            }
             _ if thread.spin.idle() != Idle::No => {
                 loops = true;
                 "loops"
@@ -378,17 +384,15 @@ fn stuck(rt: &mut Rt) -> ! {
             0 => write!(text, "{separator}main {word}"),
             _ => write!(text, "{separator}T{t} {word}"),
         };
-        related.push((word, Some(t), thread.announced_at));
+        related.push((word, Some(t), parked.map_or(thread.announced_at, |(pc, _)| pc)));
     }
-    if rt.exploration.learning() && loops {
-        // What the loop waits for may have been changed before it was known to be shared.
+    // What a loop waits for may have been changed before it was known to be shared.
+    if silent || rt.exploration.learning() && loops {
         finish(rt, Ended::Cut);
     }
-    match hangs {
-        Some(Parked::Silent) => finish(rt, Ended::Cut),
-        // A program stops in an empty loop to give up an execution that is of no interest.
-        Some(Parked::Stopped) => finish(rt, Ended::Deadlock),
-        None => {}
+    if let Some((thread, pc)) = endless {
+        rt.related_finding(ENDLESS, Some(thread), pc, &text, &related);
+        finish(rt, Ended::Deadlock);
     }
     let kind = if loops { "livelock" } else { "deadlock" };
     if rt.config.trace {

@@ -174,7 +174,7 @@ impl Varying {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Parked {
     /// It is in an empty loop without end.
-    Stopped,
+    Endless,
     /// It has not announced a step for long.
     Silent,
 }

@@ -8,7 +8,8 @@ use weakspot_core::serial::{
     trace_serializable,
 };
 use weakspot_core::testing::{
-    Rng, TxnSize, overwriting_trace, random_trace, show_trace, shrink_trace, small_traces, trace_of,
+    Rng, TxnSize, overwriting_trace, random_trace, scaled, show_trace, shrink_trace, small_traces,
+    trace_of,
 };
 use weakspot_core::{
     Certification, Limit, Limits, Progress, Silent, Snapshot, TxnEvent, TxnKind, Verdict,
@@ -101,20 +102,20 @@ fn all_small_traces() {
 #[test]
 fn random_traces() {
     let mut stages: HashMap<(TraceStage, bool), usize> = HashMap::new();
-    for seed in 0..3000 {
+    for seed in 0..scaled(3000) as u64 {
         let events = random(seed, if seed % 8 == 0 { 9 } else { 8 });
         check(&events, &EXACT[seed as usize % 2..][..1]);
         let auto = answer(&events, MODE, TraceMethod::Auto);
         *stages.entry((auto.decided_by, auto.verdict == Verdict::Holds)).or_default() += 1;
     }
-    let often = |stage, holds| stages.get(&(stage, holds)).is_some_and(|&count| count > 10);
+    let often = |stage, holds| stages.get(&(stage, holds)).is_some_and(|&count| count > scaled(10));
     assert!(often(TraceStage::Runs, false) && often(TraceStage::Groups, true), "{stages:?}");
     assert!(often(TraceStage::Chains, false) && often(TraceStage::Chains, true), "{stages:?}");
 }
 
 #[test]
 fn random_traces_in_other_modes() {
-    for seed in 0..1500 {
+    for seed in 0..scaled(1500) as u64 {
         let predictive = ALL[2 + seed as usize / 4 % 2];
         check(&random(seed, 7), &[predictive, TraceMode::Literal]);
     }
@@ -286,7 +287,7 @@ fn cycles_are_short() {
 fn readings_are_told_apart() {
     let [exact, by_the_paper] = EXACT;
     let mut differ = 0;
-    for seed in 0..2000 {
+    for seed in 0..scaled(2000) as u64 {
         let events = overwriting_trace(&mut Rng::new(seed), 9);
         check(&events, &EXACT);
         let [found, other] = EXACT.map(|mode| answer(&events, mode, TraceMethod::Auto));
@@ -302,5 +303,5 @@ fn readings_are_told_apart() {
         assert!(accepts(exact, &found) && !accepts(by_the_paper, &found));
         assert!(accepts(by_the_paper, &other) && !accepts(exact, &other));
     }
-    assert!(differ > 25, "{differ}");
+    assert!(differ > scaled(25), "{differ}");
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use weakspot_core::OpKind;
 
 use super::build::Builder;
@@ -173,6 +174,8 @@ pub(crate) struct Csv {
     has_cycles: bool,
     /// Addresses with the sizes of the accesses to them.
     sizes: BTreeMap<u64, u64>,
+    /// The same of variables that have names.
+    named_sizes: FxHashMap<String, u64>,
 }
 
 impl Csv {
@@ -256,8 +259,7 @@ impl Csv {
             );
         }
         let (core_at, core) = row.need(What::Core, "a core")?;
-        let digits = core.bytes().all(|b| b.is_ascii_digit());
-        let name = if digits { format!("core{core}") } else { core.to_owned() };
+        let name = row.core(core);
         let place = cursor.place(row.start);
         let thread = builder.thread(name.as_bytes()).or_else(|m| fault(core_at, m))?;
         if kind == OpKind::Fence {
@@ -265,41 +267,54 @@ impl Csv {
         }
         let (addr_at, addr) = row.need(What::Addr, "an address")?;
         let address = row.address(addr_at, addr)?;
-        self.size(row, &address)?;
+        let size = self.size(row, &address)?;
         let var = builder.var(address.as_bytes()).or_else(|m| fault(addr_at, m))?;
         if kind != OpKind::Update {
-            let value = row.value(What::Data)?;
+            let value = row.value(What::Data, size)?;
             return builder.push(place, thread, kind, var, value).or_else(|m| fault(row.start, m));
         }
-        let (old, new) = row.update()?;
+        let (old, new) = row.update(size)?;
         builder.push_update(place, thread, var, old, new).or_else(|m| fault(row.start, m))
     }
 
-    /// Accesses that overlap have to be of the same bytes.
-    fn size(&mut self, row: &Row<'_>, address: &str) -> Scan<()> {
-        let Some((at, text)) = row.field(What::Size) else { return Ok(()) };
+    /// How many bytes an access has. Those that overlap have to be of the same bytes.
+    fn size(&mut self, row: &Row<'_>, name: &str) -> Scan<Option<u64>> {
+        let Some((at, text)) = row.field(What::Size) else { return Ok(None) };
         let size = row.number(What::Size, at, text)?;
         let Some(size) = u64::try_from(size).ok().filter(|size| (1..=64).contains(size)) else {
             return fault(at, format!("expected a size from 1 to 64 bytes, found `{text}`"));
         };
-        let Some(address) = hex(address.as_bytes()) else { return Ok(()) };
+        let Some(address) = hex(name.as_bytes()) else {
+            let known = *self.named_sizes.entry(name.to_owned()).or_insert(size);
+            if known != size {
+                return overlap(
+                    row,
+                    &format!("{size} bytes of {name} overlap {known} bytes of it"),
+                );
+            }
+            return Ok(Some(size));
+        };
         if self.sizes.get(&address) == Some(&size) {
-            return Ok(());
+            return Ok(Some(size));
         }
-        let end = address.saturating_add(size);
-        let before = self.sizes.range(..end).next_back();
-        if let Some((&other, &length)) = before.filter(|(other, n)| **other + **n > address) {
-            return fault(
-                row.start,
-                format!(
-                    "{size} bytes at {address:#x} overlap {length} bytes at {other:#x} in part: \
-                     accesses of different sizes are not compared yet"
-                ),
+        let Some(last) = address.checked_add(size - 1) else {
+            return fault(at, format!("{size} bytes at {address:#x} do not end within 64 bits"));
+        };
+        let before = self.sizes.range(..=last).next_back();
+        if let Some((&other, &length)) = before.filter(|(other, n)| **other + (**n - 1) >= address)
+        {
+            return overlap(
+                row,
+                &format!("{size} bytes at {address:#x} overlap {length} bytes at {other:#x}"),
             );
         }
         self.sizes.insert(address, size);
-        Ok(())
+        Ok(Some(size))
     }
+}
+
+fn overlap<T>(row: &Row<'_>, what: &str) -> Scan<T> {
+    fault(row.start, format!("{what} in part: accesses of different sizes are not compared yet"))
 }
 
 /// One line.
@@ -345,9 +360,31 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn value(&self, what: What) -> Scan<i64> {
+    /// The name of a core: numbers are the same however they are written.
+    fn core(&self, text: &str) -> String {
+        let number = match self.is_hex(What::Core) {
+            true => u64::from_str_radix(text, 16).ok(),
+            false if text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok(),
+            false => None,
+        };
+        let number = number.or_else(|| hex(text.as_bytes()));
+        number.map_or_else(|| text.to_owned(), |number| format!("core{number}"))
+    }
+
+    fn value(&self, what: What, size: Option<u64>) -> Scan<i64> {
         let (at, text) = self.need(what, "a value")?;
-        self.number(what, at, text)
+        self.sized(what, at, text, size)
+    }
+
+    /// A value of so many bytes: with its sign or without, it is the same.
+    fn sized(&self, what: What, at: usize, text: &str, size: Option<u64>) -> Scan<i64> {
+        let value = self.number(what, at, text)?;
+        let Some(size) = size.filter(|size| *size < 8) else { return Ok(value) };
+        let bits = 8 * size;
+        if !(-(1 << (bits - 1))..1 << bits).contains(&value) {
+            return fault(at, format!("`{text}` does not fit into {bits} bits"));
+        }
+        Ok(value & ((1 << bits) - 1))
     }
 
     fn number(&self, what: What, at: usize, text: &str) -> Scan<i64> {
@@ -368,9 +405,9 @@ impl<'a> Row<'a> {
     }
 
     /// What an update read and wrote: in the columns `old` and `data`, or `0->1` in `data`.
-    fn update(&self) -> Scan<(i64, i64)> {
+    fn update(&self, size: Option<u64>) -> Scan<(i64, i64)> {
         if self.field(What::Old).is_some() {
-            return Ok((self.value(What::Old)?, self.value(What::Data)?));
+            return Ok((self.value(What::Old, size)?, self.value(What::Data, size)?));
         }
         let (at, text) = self.need(What::Data, "a value")?;
         let Some((old, new)) = text.split_once("->") else {
@@ -381,7 +418,8 @@ impl<'a> Row<'a> {
             );
         };
         let new_at = at + old.len() + 2;
-        Ok((self.number(What::Data, at, old.trim())?, self.number(What::Data, new_at, new.trim())?))
+        let value = |at, text: &str| self.sized(What::Data, at, text.trim(), size);
+        Ok((value(at, old)?, value(new_at, new)?))
     }
 }
 

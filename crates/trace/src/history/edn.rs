@@ -12,15 +12,15 @@ use weakspot_core::{OpKind, SaidFrom};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
-use super::form::{Form, blank, form};
+use super::form::Form;
+use super::jepsen::{Next, Operation, Operations};
 use super::scan::{Cursor, Place, Scan, fault};
 use super::txns::Txns;
 
 /// Reads map by map.
 #[derive(Default)]
 pub(crate) struct Edn {
-    /// The bracket that ends the vector or list in which the maps are.
-    bracket: Option<u8>,
+    operations: Operations,
     /// What each process has begun to write.
     begun: FxHashMap<u32, Unknown>,
     /// Writes of which nobody knows whether they happened.
@@ -50,30 +50,14 @@ struct Micro<'a> {
 impl Decoder for Edn {
     fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         builder.writes_first = true;
-        match blank(cursor)? {
-            None if self.bracket.is_some() => {
-                return cursor.unexpected("the end of the vector or list of operations");
-            }
-            None => {
+        match self.operations.next(cursor)? {
+            Next::End => {
                 let at = cursor.at;
                 std::mem::take(self).end(builder).or_else(|m| fault(at, m))?;
                 return Ok(Decoded::End);
             }
-            Some(next) if self.bracket == Some(next) => {
-                cursor.at += 1;
-                self.bracket = None;
-            }
-            Some(open @ (b'[' | b'(')) if self.bracket.is_none() => {
-                cursor.at += 1;
-                self.bracket = Some(if open == b'[' { b']' } else { b')' });
-            }
-            Some(_) => {
-                let at = cursor.at;
-                match form(cursor)? {
-                    Form::Map(members) => self.operation(&members, at, cursor, builder)?,
-                    _ => return fault(at, "expected an operation, a map such as {:type :ok …}"),
-                }
-            }
+            Next::Nothing => {}
+            Next::Operation(operation) => self.operation(&operation, cursor, builder)?,
         }
         Ok(Decoded::Item)
     }
@@ -82,25 +66,13 @@ impl Decoder for Edn {
 impl Edn {
     fn operation(
         &mut self,
-        members: &[(Form<'_>, Form<'_>)],
-        at: usize,
+        operation: &Operation<'_>,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
     ) -> Scan<()> {
-        let get = |name: &[u8]| {
-            let found = members.iter().find(|(key, _)| matches!(key, Form::Name(n) if *n == name));
-            found.map(|(_, value)| value)
-        };
-        let process = match get(b"process") {
-            Some(Form::Int(process)) if *process >= 0 => process.to_string(),
-            // The nemesis and its like do nothing to registers.
-            Some(Form::Name(_)) => return Ok(()),
-            _ => return fault(at, "an operation without `:process`, a number or a keyword"),
-        };
-        let Some(Form::Name(kind)) = get(b"type") else {
-            return fault(at, "an operation without `:type`");
-        };
-        let micros = micros(get(b"f"), get(b"value")).or_else(|m| fault(at, m))?;
+        let Operation { at, process, kind, f, value } = operation;
+        let at = *at;
+        let micros = micros(f.as_ref(), value.as_ref()).or_else(|m| fault(at, m))?;
         let place = cursor.place(at);
         let thread = builder.numbered_thread(process.as_bytes()).or_else(|m| fault(at, m))?;
         match *kind {

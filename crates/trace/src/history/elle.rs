@@ -10,14 +10,14 @@ use weakspot_core::{OpKind, SaidFrom, Value};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
-use super::form::{Form, blank, form};
+use super::form::Form;
+use super::jepsen::{Next, Operation, Operations};
 use super::scan::{Cursor, Place, Scan, fault};
 
 /// Reads map by map.
 #[derive(Default)]
 pub(crate) struct Elle {
-    /// The bracket that ends the vector or list in which the maps are.
-    bracket: Option<u8>,
+    operations: Operations,
     /// What each process has begun to write.
     begun: FxHashMap<u32, Unknown>,
     /// Transactions of which nobody knows whether they were committed.
@@ -53,30 +53,14 @@ enum Seen {
 
 impl Decoder for Elle {
     fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
-        match blank(cursor)? {
-            None if self.bracket.is_some() => {
-                return cursor.unexpected("the end of the vector or list of operations");
-            }
-            None => {
+        match self.operations.next(cursor)? {
+            Next::End => {
                 let at = cursor.at;
                 std::mem::take(self).end(builder).or_else(|m| fault(at, m))?;
                 return Ok(Decoded::End);
             }
-            Some(next) if self.bracket == Some(next) => {
-                cursor.at += 1;
-                self.bracket = None;
-            }
-            Some(open @ (b'[' | b'(')) if self.bracket.is_none() => {
-                cursor.at += 1;
-                self.bracket = Some(if open == b'[' { b']' } else { b')' });
-            }
-            Some(_) => {
-                let at = cursor.at;
-                match form(cursor)? {
-                    Form::Map(members) => self.operation(&members, at, cursor, builder)?,
-                    _ => return fault(at, "expected an operation, a map such as {:type :ok …}"),
-                }
-            }
+            Next::Nothing => {}
+            Next::Operation(operation) => self.operation(&operation, cursor, builder)?,
         }
         Ok(Decoded::Item)
     }
@@ -85,25 +69,13 @@ impl Decoder for Elle {
 impl Elle {
     fn operation(
         &mut self,
-        members: &[(Form<'_>, Form<'_>)],
-        at: usize,
+        operation: &Operation<'_>,
         cursor: &mut Cursor<'_>,
         builder: &mut Builder,
     ) -> Scan<()> {
-        let get = |name: &[u8]| {
-            let found = members.iter().find(|(key, _)| matches!(key, Form::Name(n) if *n == name));
-            found.map(|(_, value)| value)
-        };
-        let process = match get(b"process") {
-            Some(Form::Int(process)) if *process >= 0 => process.to_string(),
-            // The nemesis and its like are no clients.
-            Some(Form::Name(_)) => return Ok(()),
-            _ => return fault(at, "an operation without `:process`, a number or a keyword"),
-        };
-        let Some(Form::Name(kind)) = get(b"type") else {
-            return fault(at, "an operation without `:type`");
-        };
-        let micros = micros(get(b"f"), get(b"value")).or_else(|m| fault(at, m))?;
+        let Operation { at, process, kind, f, value } = operation;
+        let at = *at;
+        let micros = micros(f.as_ref(), value.as_ref()).or_else(|m| fault(at, m))?;
         self.look(&micros).or_else(|m| fault(at, m))?;
         let place = cursor.place(at);
         let process = builder.numbered_thread(process.as_bytes()).or_else(|m| fault(at, m))?;

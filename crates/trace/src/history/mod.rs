@@ -17,6 +17,7 @@ mod elle;
 mod form;
 mod format;
 mod items;
+mod jepsen;
 mod json;
 mod op_reader;
 mod plume;

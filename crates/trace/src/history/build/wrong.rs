@@ -86,6 +86,7 @@ impl Builder {
             line: self.places[i].line(),
         };
         Some(Box::new(UnwrittenRead {
+            id: self.id.clone(),
             thread: thread(at),
             var: self.shown_var(var),
             value,
