@@ -4,13 +4,16 @@
 
 use std::time::Duration;
 
-use weakspot_live::wire::{Config, Message};
+use weakspot_live::OpKind;
+use weakspot_live::wire::{Config, Message, TracedStep};
 
 use crate::{Campaign, Isolate, Result, Start, Strategy};
 
 /// How many executions are compared, of how many steps.
 const EXECUTIONS: u64 = 4;
 const STEPS: u64 = 2000;
+/// How many bytes an instruction stores at most; more are copied.
+const LARGEST: u32 = 16;
 /// How long each of the two may take; who takes longer is not compared.
 const TIME: Duration = Duration::from_secs(1);
 
@@ -54,7 +57,7 @@ fn first_steps(campaign: &Campaign<'_>, base: &Config, fork: bool) -> Result<Opt
     campaign.runtime.run(&start, &mut |mut message| {
         match message {
             Message::Done { ref how, .. } => whole = how != "timeout",
-            Message::Step(_) => heard.push(message),
+            Message::Step(step) => heard.push(Message::Step(comparable(step))),
             // Calls are found on the stack, where some may be left from others.
             Message::Failure { ref mut related, .. } => {
                 related.clear();
@@ -65,4 +68,30 @@ fn first_steps(campaign: &Campaign<'_>, base: &Config, fork: bool) -> Result<Opt
         false
     })?;
     Ok(whole.then_some(heard))
+}
+
+/// A step as it is compared. What is stored by copying many bytes may have some that nobody has ever written,
+/// such as the slots of a channel's block, which Rust moves from the stack: those are whatever was left there by
+/// the library itself. Who looks at them does that by a step that is compared, too.
+fn comparable(step: TracedStep) -> TracedStep {
+    let copied = step.kind == OpKind::Write && step.len > LARGEST;
+    TracedStep { value: step.value.filter(|_| !copied), ..step }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OpKind, TracedStep, comparable};
+    use weakspot_live::Order;
+
+    #[test]
+    fn only_copies_are_compared_without_values() {
+        let step = |kind, len| {
+            let (order, value) = (Order::Plain, Some(7));
+            TracedStep { thread: 1, kind, order, addr: 8, len, old: None, value, place: None }
+        };
+        assert_eq!(comparable(step(OpKind::Write, 512)).value, None);
+        for (kind, len) in [(OpKind::Write, 8), (OpKind::Write, 16), (OpKind::Read, 512)] {
+            assert_eq!(comparable(step(kind, len)).value, Some(7));
+        }
+    }
 }

@@ -418,3 +418,65 @@ mod tests {
     parts.iter().for_each(|part| assert!(ran.out.contains(part), "{part}: {}", ran.out));
     assert!(!ran.out.contains("main waits") && !ran.out.contains("futex.rs"), "{}", ran.out);
 }
+
+/// Ways in which threads of Rust wait are explored in one process, and what channels do is drawn.
+#[test]
+fn waiting_in_rust_shares_a_process() {
+    let folder = folder("waiting");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    let manifest =
+        "[package]\nname = \"waiting\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    fs::write(folder.join("Cargo.toml"), manifest).expect("written");
+    let source = "#[cfg(test)]
+mod tests {
+    use std::sync::{mpsc, Arc, Barrier, Once};
+    use std::thread;
+    #[test]
+    fn sent() {
+        let (s, r) = mpsc::channel::<i32>();
+        let s2 = s.clone();
+        let t = thread::spawn(move || s2.send(1).unwrap());
+        s.send(2).unwrap();
+        t.join().unwrap();
+        assert_eq!(r.recv().unwrap(), 1);
+    }
+    #[test]
+    fn park() {
+        let me = thread::current();
+        let t = thread::spawn(move || me.unpark());
+        thread::park();
+        t.join().unwrap();
+    }
+    #[test]
+    fn once() {
+        static O: Once = Once::new();
+        let t = thread::spawn(|| O.call_once(|| ()));
+        O.call_once(|| ());
+        t.join().unwrap();
+    }
+    #[test]
+    fn barrier() {
+        let b = Arc::new(Barrier::new(2));
+        let c = b.clone();
+        let t = thread::spawn(move || c.wait().is_leader());
+        let leads = b.wait().is_leader();
+        assert_ne!(t.join().unwrap(), leads);
+    }
+    #[test]
+    fn scope() {
+        let mut a = 0;
+        thread::scope(|s| {
+            s.spawn(|| a = 1);
+        });
+        assert_eq!(a, 1);
+    }
+}
+";
+    fs::write(folder.join("src/lib.rs"), source).expect("written");
+    let ran = cargo("test", &folder, &["--timeout", "2m"], &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let out = ran.out + &ran.err;
+    assert!(out.contains("4 hold, 1 violated, 0 unknown"), "{out}");
+    assert!(!out.contains("a process of its own"), "{out}");
+    assert!(out.contains("src/lib.rs:12:9: assertion") && out.contains("s.send(2)"), "{out}");
+}

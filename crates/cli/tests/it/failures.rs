@@ -256,7 +256,7 @@ fn who_waits_for_what_and_who_has_it() {
         "stuck.c:15\n",
         "two#2 waits for a, which one#1 holds since ",
         "stuck.c:9\n",
-        ". waits  ",
+        ". blocked  ",
     ];
     parts.iter().for_each(|part| assert!(out.contains(part), "{part}: {out}"));
     let number = out.split("--replay ").nth(1).and_then(|rest| rest.split(' ').next());

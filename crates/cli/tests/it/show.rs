@@ -221,9 +221,14 @@ fn how_a_run_ends() {
     assert_eq!(built.code, Some(0), "{}", built.err);
     let answers = run(&["run", "-j1", "--format", "json", &program], "").out;
     let ran = run(&["show", "-"], &answers);
-    let end = "\nThe run fails: deadlock: main joins, a_first#1 waits, b_first#2 waits\n";
+    let end = "\nThe run fails: deadlock: main waits for the end of a_first#1, a_first#1 waits for b, \
+               b_first#2 waits for a\n";
     assert!(ran.out.ends_with(end), "{}", ran.out);
-    assert!(ran.out.contains("  is blocked; waits\n"), "{}", ran.out);
+    assert!(
+        ran.out.contains("  is blocked; waits for b, which b_first#2 holds since "),
+        "{}",
+        ran.out
+    );
     let words = ["history", "--model", "wccm", "--format", "json"];
     let answers = run(&[&words[..], &["corpus/histories/store-buffering.wshist"]].concat(), "").out;
     let ran = run(&["show", "-"], &answers);

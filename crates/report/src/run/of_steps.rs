@@ -172,7 +172,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
             (StepKind::Wait, _) => format!("wait {}", step.cell()),
             (StepKind::Wake, _) => format!("wake {}", step.cell()),
-            (StepKind::Fail, _) if waits(step).is_some() => "waits".to_owned(),
             (StepKind::Fail, _) if run.is_deadlock() => "blocked".to_owned(),
             (StepKind::Fail, _) => "fails".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
@@ -181,9 +180,9 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         };
         // The line of the source, so far as it fits: whoever needs more of it knows where it is.
         let text = step.text.iter().map(|text| cut(text, room));
-        let note = match waits(step) {
-            Some(rest) => wrapped(rest, room),
-            None => step.note.iter().cloned().collect(),
+        let note = match step.note.as_deref() {
+            Some(note) if step.kind == StepKind::Fail => wrapped(note, room),
+            note => note.map(str::to_owned).into_iter().collect(),
         };
         let mut body: Vec<String> = text.chain(note).collect();
         if late(step.n).is_some() {
@@ -213,12 +212,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         let _ = writeln!(out, "  {line}");
     }
     out
-}
-
-/// What a thread waits for that cannot go on.
-fn waits(step: &RunStep) -> Option<&str> {
-    let note = step.note.as_deref().filter(|_| step.kind == StepKind::Fail)?;
-    note.strip_prefix("waits").map(str::trim_start)
 }
 
 /// Words on lines of about so many columns.
