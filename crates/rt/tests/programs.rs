@@ -247,16 +247,19 @@ fn what_goes_wrong_is_found_and_exploration_goes_on() {
         "hang",
         "strategy=dpor hang=200",
         &expect![[r#"
-            finding 1 silent 2 0 -
+            finding 1 endless 2 0 main%20joins,%20T2%20hangs 0:joins 2:hangs
             token 1
             seen 1 1
-            done incomplete
+            done complete
         "#]],
     );
     check(
         "stops",
         "strategy=dpor",
         &expect![[r#"
+            finding 1 endless 2 0 main%20joins,%20T2%20hangs 0:joins 2:hangs
+            token 1
+            seen 1 1
             done complete
         "#]],
     );

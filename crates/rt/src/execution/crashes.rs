@@ -99,9 +99,9 @@ fn silent(rt: &mut Rt, at: usize, sp: usize) {
         let pc = rt.called_from(sp);
         refuse(rt, "something that blocks", pc);
     }
-    if is_empty_loop(&rt.reporter, at) {
+    if let Some(start) = empty_loop(&rt.reporter, at) {
         rt.used_stack(sp);
-        park(rt, at, Parked::Endless);
+        park(rt, start, Parked::Endless);
     }
     // Where in a loop it was interrupted is chance; where it called last is not.
     let slot = rt.coroutines.slot(rt.threads.current());
@@ -140,12 +140,12 @@ impl Runtime {
     }
 }
 
-/// Whether the instruction is in a loop of nothing but pauses and a jump.
-fn is_empty_loop(reporter: &Reporter, at: usize) -> bool {
+/// Where the loop of nothing but pauses and a jump begins that an instruction is in.
+fn empty_loop(reporter: &Reporter, at: usize) -> Option<usize> {
     /// More pauses than this are not looked for.
     const LONGEST: usize = 64;
     if !reporter.modules().iter().any(|m| (m.base + LONGEST..m.end - LONGEST).contains(&at)) {
-        return false;
+        return None;
     }
     // SAFETY: the processor is executing the instruction there, and the file is mapped around it.
     let code = unsafe { core::slice::from_raw_parts((at - LONGEST) as *const u8, 2 * LONGEST) };
@@ -158,18 +158,19 @@ fn is_empty_loop(reporter: &Reporter, at: usize) -> bool {
     while let Some(len) = pause(end).filter(|len| end + len + 5 < code.len()) {
         end += len;
     }
-    let target = match code[end..] {
+    let start = match code[end..] {
         [0xeb, by, ..] => (end + 2).checked_add_signed(isize::from(by.cast_signed())),
         [0xe9, a, b, c, d, ..] => {
             (end + 5).checked_add_signed(i32::from_le_bytes([a, b, c, d]) as isize)
         }
         _ => None,
     };
-    let Some(mut start) = target.filter(|&start| start <= LONGEST) else { return false };
-    while let Some(len) = pause(start).filter(|_| start < end) {
-        start += len;
+    let start = start.filter(|&start| start <= LONGEST)?;
+    let mut next = start;
+    while let Some(len) = pause(next).filter(|_| next < end) {
+        next += len;
     }
-    start == end
+    (next == end).then_some(at - LONGEST + start)
 }
 
 /// Whether a signal is handled in here.
