@@ -299,10 +299,10 @@ fn a_value_that_nobody_wrote() {
         &[one, &["-q", "--format", "json", "-"][..]].concat(),
         log,
         expect![[r#"
-        {"file":"-","question":"history","number":1,"model":"tso","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
-        {"file":"-","question":"history","number":1,"model":"coherence","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1}
-        --- exit 1
-    "#]],
+            {"file":"-","question":"history","id":null,"number":1,"model":"tso","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"history","id":null,"number":1,"model":"coherence","verdict":"violated","certified":false,"kind":"value","message":"core2 read 6 from [0x1000], which nobody wrote","line":4,"column":1,"thread":"core2","variable":"[0x1000]","value":6,"writes":2,"last_writes":[{"thread":"core1","value":7,"line":3},{"thread":"core0","value":5,"line":2}],"time_s":_,"schema":1}
+            --- exit 1
+        "#]],
     );
     check(
         &["history", "--model", "tso", "-"],
@@ -319,10 +319,10 @@ fn a_value_that_nobody_wrote() {
         &["history", "-q", "--complete-recording", "-"],
         two,
         expect![[r#"
-        - history 1: violated: t0 read 1 from x, which nobody wrote, line 2
-        - b: satisfies SC, and so all models
-        --- exit 1
-    "#]],
+            - a: violated: t0 read 1 from x, which nobody wrote, line 2
+            - b: satisfies SC, and so all models
+            --- exit 1
+        "#]],
     );
 }
 
@@ -614,14 +614,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:   For people
-                      - json:   JSON Lines, one object per file and model
-                      - svg:    A picture of the run or cycle that decides the answer
-                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:    The same for LaTeX, with TikZ
-                      - csv:    Commas: the rows of `bench`, the summary of many files
-                      - sarif:  SARIF 2.1: findings for editors and services that show them
-                      - github: Annotations on the lines of a pull request, for GitHub Actions
+                      - text:     For people
+                      - json:     JSON Lines, one object per file and model
+                      - svg:      A picture of the run or cycle that decides the answer
+                      - dot:      The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:      The same for LaTeX, with TikZ
+                      - csv:      Commas: the rows of `bench`, the summary of many files
+                      - markdown: The same as a table of Markdown
+                      - sarif:    SARIF 2.1: findings for editors and services that show them
+                      - github:   Annotations on the lines of a pull request, for GitHub Actions
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network

@@ -565,14 +565,15 @@ fn help() {
                       What to print [default: text]
 
                       Possible values:
-                      - text:   For people
-                      - json:   JSON Lines, one object per file and model
-                      - svg:    A picture of the run or cycle that decides the answer
-                      - dot:    The same for Graphviz: `neato -n2 -Tpdf`
-                      - tex:    The same for LaTeX, with TikZ
-                      - csv:    Commas: the rows of `bench`, the summary of many files
-                      - sarif:  SARIF 2.1: findings for editors and services that show them
-                      - github: Annotations on the lines of a pull request, for GitHub Actions
+                      - text:     For people
+                      - json:     JSON Lines, one object per file and model
+                      - svg:      A picture of the run or cycle that decides the answer
+                      - dot:      The same for Graphviz: `neato -n2 -Tpdf`
+                      - tex:      The same for LaTeX, with TikZ
+                      - csv:      Commas: the rows of `bench`, the summary of many files
+                      - markdown: The same as a table of Markdown
+                      - sarif:    SARIF 2.1: findings for editors and services that show them
+                      - github:   Annotations on the lines of a pull request, for GitHub Actions
 
                   --report <FILE.html>
                       Write the answers as a page to look at, too: one HTML file that needs no network

@@ -119,7 +119,8 @@ fn compare(
     goal: Goal,
     ask: &(dyn Fn(&mut Program, Model) + Sync),
 ) {
-    let count = scaled(all);
+    // Few programs need fences.
+    let count = scaled(all).max(all / 4);
     let counts = [const { AtomicUsize::new(0) }; 4];
     check_programs(seed, count, size, &WEAK, &|program, model| {
         let mut program = program.clone();

@@ -140,7 +140,9 @@ const PSO: [Model; 2] = [Model::Pso(Drain::All), Model::Pso(Drain::Own)];
 #[test]
 fn straight_programs_agree_with_the_reference() {
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
-    for (algorithm, count) in [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500))] {
+    for (algorithm, count) in
+        [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500).max(125))]
+    {
         let (holds, violated, unknown) =
             compare(1_000_000, count, size, &[Model::Tso], algorithm, usize::MAX).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
@@ -153,7 +155,9 @@ fn straight_programs_agree_with_the_reference() {
 #[test]
 fn straight_programs_agree_with_the_reference_under_pso() {
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
-    for (algorithm, count) in [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500))] {
+    for (algorithm, count) in
+        [(Algorithm::Lazy, scaled(2_500)), (Algorithm::Unroll, scaled(500).max(125))]
+    {
         let (holds, violated, unknown) =
             compare(1_200_000, count, size, &PSO, algorithm, 200).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
@@ -164,7 +168,9 @@ fn straight_programs_agree_with_the_reference_under_pso() {
 #[test]
 fn programs_with_loops_agree_with_the_reference_under_pso() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
-    for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
+    for (algorithm, count) in
+        [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500).max(125))]
+    {
         let (holds, violated, unknown) = compare(2_200_000, count, size, &PSO, algorithm, 25).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");
         assert!(holds > count / 10 && violated > count / 10 && unknown < count / 4, "{counts}");
@@ -175,7 +181,9 @@ fn programs_with_loops_agree_with_the_reference_under_pso() {
 #[test]
 fn programs_with_loops_agree_with_the_reference() {
     let size = Size { threads: 2, instrs: 6, total: 8, locs: 2, loops: true };
-    for (algorithm, count) in [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500))] {
+    for (algorithm, count) in
+        [(Algorithm::Lazy, scaled(1_500)), (Algorithm::Unroll, scaled(500).max(125))]
+    {
         let (holds, violated, unknown) =
             compare(2_000_000, count, size, &[Model::Tso], algorithm, 25).get();
         let counts = format!("{algorithm:?}: {holds} hold, {violated} violated, {unknown} unknown");

@@ -35,7 +35,7 @@ fn compare(seed: u64, all: usize, size: Size) {
         })
     });
     let [broken, robust] = counts.map(AtomicUsize::into_inner);
-    assert!(broken > count / 20 && robust > count, "{broken} broken, {robust} robust");
+    assert!(broken > count / 25 && robust > count, "{broken} broken, {robust} robust");
 }
 
 #[test]
