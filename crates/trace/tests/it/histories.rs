@@ -417,7 +417,7 @@ fn texts_of_axe() {
             history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
               note: the times behind `@` are not used
             history | t0: w 0 1 | t0: fence | t0: fence | t0: w done(t0) 1 | t3: u 0 1 -> 2 | t3: fence | t3: w done(t3) 1 | final: r done(t0) 1 | final: r done(t3) 1 | final: r 0 2 | 
-              note: the lines `final` are reads of a thread `final`, behind all that the others did
+              note: the lines `final` are reads of a thread `final`, behind all that the others did; coherence, which orders no locations among each other, does not check them
             history | 
             history | t7: r 1 0 | 
             line 1, column 12: 0 is the initial value of all variables and cannot be written
