@@ -429,11 +429,13 @@ impl Exploration<'_> {
         explored.shared.append(&mut heard.shared);
         explored.symbols.fill(std::mem::take(&mut heard.modules));
         let mut remarks = Vec::new();
+        let all = heard.executions;
         heard.judge_endless(|failure| {
             let function = assumption(failure, &explored.symbols);
             if let Some(function) = &function {
+                let ended = failure.seen.executions;
                 remarks.push(format!(
-                    "executions that end in the empty loop of `{function}` do not count"
+                    "{ended} of {all} executions end in the empty loop of `{function}`, and do not count"
                 ));
             }
             function.is_some()
@@ -506,8 +508,8 @@ impl Exploration<'_> {
 /// name.
 fn assumption(failure: &Failure, symbols: &Symbols) -> Option<String> {
     let hangs = failure.related.iter().filter(|related| related.what == HANGS);
-    let frames = hangs.flat_map(|related| symbols.frames(related.place));
-    frames.filter_map(|frame| frame.function).find(|name| name.contains("assume"))
+    let innermost = hangs.filter_map(|related| symbols.frames(related.place).into_iter().next());
+    innermost.filter_map(|frame| frame.function).find(|name| name.contains("assume"))
 }
 
 const VOLATILE: &str = "volatile accesses and those in assembly";

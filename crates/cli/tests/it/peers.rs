@@ -94,6 +94,33 @@ fn empty_loops() {
     assert!(out.contains("livelock"), "{out}");
 }
 
+/// What locks of glibc do beyond what is modelled makes the answer unknown.
+#[test]
+fn locks_that_are_not_modelled() {
+    let writers_first = program(
+        "pthread_rwlock_t l = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;",
+        "pthread_rwlock_rdlock(&l); pthread_rwlock_rdlock(&l);
+    pthread_rwlock_unlock(&l); pthread_rwlock_unlock(&l);",
+        "pthread_rwlock_wrlock(&l); pthread_rwlock_unlock(&l);",
+    );
+    let writers_first = format!("#define _GNU_SOURCE\n{writers_first}");
+    let robust = program("pthread_mutex_t m;", "pthread_mutex_lock(&m);", "").replace(
+        "pthread_t a, b;",
+        "pthread_t a, b; pthread_mutexattr_t t; pthread_mutexattr_init(&t);
+    pthread_mutexattr_setrobust(&t, PTHREAD_MUTEX_ROBUST); pthread_mutex_init(&m, &t);",
+    );
+    let robust = robust.replace("return 0;\n}\n", "return pthread_mutex_lock(&m) == 0;\n}\n");
+    for (name, source, what) in [
+        ("writers_first", writers_first, "of a lock that prefers writers"),
+        ("robust_mutex", robust, "of a robust mutex"),
+    ] {
+        let (out, code) = explore(name, &source, &[]);
+        assert_eq!(code, Some(3), "{name}: {out}");
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(what) && words.contains(&format!("{name}.c:")), "{out}");
+    }
+}
+
 /// What the header declares besides functions of the library: hints, which do what they are about, and
 /// threads.
 #[test]

@@ -140,7 +140,7 @@ impl Runtime {
     }
 }
 
-/// Where the loop of nothing but pauses and a jump begins that an instruction is in.
+/// The place of the loop of nothing but pauses and a jump that an instruction is in.
 fn empty_loop(reporter: &Reporter, at: usize) -> Option<usize> {
     /// More pauses than this are not looked for.
     const LONGEST: usize = 64;
@@ -170,7 +170,8 @@ fn empty_loop(reporter: &Reporter, at: usize) -> Option<usize> {
     while let Some(len) = pause(next).filter(|_| next < end) {
         next += len;
     }
-    (next == end).then_some(at - LONGEST + start)
+    // Places are where calls return to, so this is one byte behind where it begins.
+    (next == end).then_some(at - LONGEST + start + 1)
 }
 
 /// Whether a signal is handled in here.

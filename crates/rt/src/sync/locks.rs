@@ -8,6 +8,7 @@ use crate::access::pending::settle;
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, stand_in};
 use crate::entry::guest::{Area, Guest, Question};
+use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
 use crate::memory::check::check_object;
 use crate::report::thread_name;
@@ -31,6 +32,8 @@ pub struct Mutex {
 const MUTEX: u32 = 40;
 /// The kind of one that was destroyed, as glibc marks it.
 const GONE: i32 = -1;
+/// The bit of one whose next owner hears that the last one has ended with it.
+const ROBUST: i32 = 0x10;
 /// What a kind may be made of.
 const KINDS: i32 = 0x3ff;
 const RECURSIVE: i32 = 1;
@@ -133,6 +136,9 @@ fn mutex_is_free(mutex: Guest<Mutex>) -> bool {
 pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
     let call = rt.call();
     let state = mutex.get();
+    if state.kind != GONE && state.kind & ROBUST != 0 && state.kind & !KINDS == 0 {
+        refuse(rt, "pthread_mutex_lock of a robust mutex", call.pc());
+    }
     if state.is_held_by(me(rt)) {
         match state.kind() {
             RECURSIVE => {

@@ -20,8 +20,13 @@ struct RwLock {
     unused: [u32; 4],
     /// The number of the thread that writes, plus one.
     writer: u32,
+    others: [u32; 5],
+    /// Whom it prefers, as glibc has it.
+    flags: u32,
 }
 
+/// The flags of a lock that readers wait for while a writer does, even if they have it already.
+const WRITERS_FIRST: u32 = 2;
 const GONE: u32 = 0x5eed_dead;
 const RW_LOCK: u32 = 56;
 const SPIN_LOCK: u32 = 4;
@@ -54,6 +59,9 @@ fn usable(rt: &mut Rt, lock: Guest<RwLock>, what: &str, pc: usize) {
 
 fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
     let call = rt.call();
+    if !write && lock.get().flags == WRITERS_FIRST {
+        rt.unsupported("pthread_rwlock_rdlock of a lock that prefers writers", call.pc());
+    }
     let me = me(rt);
     let free = if write { can_write } else { can_read };
     let patience = match wish {

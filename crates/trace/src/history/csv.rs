@@ -279,7 +279,10 @@ impl Csv {
 
     /// How many bytes an access has. Those that overlap have to be of the same bytes.
     fn size(&mut self, row: &Row<'_>, name: &str) -> Scan<Option<u64>> {
-        let Some((at, text)) = row.field(What::Size) else { return Ok(None) };
+        if row.columns.find(What::Size).is_none() {
+            return Ok(None);
+        }
+        let (at, text) = row.need(What::Size, "a size")?;
         let size = row.number(What::Size, at, text)?;
         let Some(size) = u64::try_from(size).ok().filter(|size| (1..=64).contains(size)) else {
             return fault(at, format!("expected a size from 1 to 64 bytes, found `{text}`"));
@@ -379,6 +382,9 @@ impl<'a> Row<'a> {
     /// A value of so many bytes: with its sign or without, it is the same.
     fn sized(&self, what: What, at: usize, text: &str, size: Option<u64>) -> Scan<i64> {
         let value = self.number(what, at, text)?;
+        if size.is_some_and(|size| size > 8) && text.starts_with('-') {
+            return fault(at, "negative values of more than 8 bytes are not compared yet");
+        }
         let Some(size) = size.filter(|size| *size < 8) else { return Ok(value) };
         let bits = 8 * size;
         if !(-(1 << (bits - 1))..1 << bits).contains(&value) {

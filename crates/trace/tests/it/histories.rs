@@ -594,6 +594,8 @@ fn tables() {
         "core,op,addr,data,size\n0,W,0x10,-1,1\n00,swap,0x10,0xff->-128,1\n0x0,R,0x10,128,1\n",
         "core,op,addr,data,size\n0,W,0x10,256,1\n",
         "core,op,addr,data,size\n0,W,x,1,4\n0,R,x,1,8\n",
+        "core,op,addr,data,size\n0,W,0x10,1,8\n0,R,0x14,0,\n",
+        "core,op,addr,data,size\n0,W,0x10,-1,16\n",
         "core,op,addr,data,size\n0,W,0xfffffffffffffffc,1,4\n0,W,0xfffffffffffffffe,1,4\n",
         "core,op,addr,core,data\n",
         "core,op,data\n0,W,1\n",
@@ -625,6 +627,8 @@ fn tables() {
             history | core0: w 0x10 255 | core0: u 0x10 255 -> 128 | core0: r 0x10 128 | 
             line 2, column 10: `256` does not fit into 8 bits
             line 3, column 1: 8 bytes of x overlap 4 bytes of it in part: accesses of different sizes are not compared yet
+            line 3, column 12: a line without a size
+            line 2, column 10: negative values of more than 8 bytes are not compared yet
             line 3, column 26: 4 bytes at 0xfffffffffffffffe do not end within 64 bits
             line 1, column 1: two columns are the core
             line 1, column 1: no column is the addr; expected columns of cycle, core, op, addr, data, old, size and - (not used)
