@@ -13,8 +13,6 @@
 //! its cells from the newest buffered store that covers it, else from memory, and under PSO a store
 //! overtakes older ones with which it shares no cell.
 
-use std::collections::BTreeMap;
-
 use crate::{
     Drain, Edge, Expr, Fence, Instr, Model, PointId, Program, Span, ThreadId, Undeclared, Value,
 };
@@ -34,9 +32,66 @@ pub struct State {
     /// Each thread.
     pub threads: Vec<Local>,
     /// The memory: declared locations, and others once they have been stored to.
-    pub memory: BTreeMap<Value, Value>,
+    pub memory: Memory,
     /// Who holds the global lock.
     pub lock: Option<ThreadId>,
+}
+
+/// What memory holds, by address. A program has few locations, and states are copied and compared all the
+/// time: so these are pairs in one piece, in the order of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Memory(Vec<(Value, Value)>);
+
+impl Memory {
+    fn find(&self, addr: Value) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&addr, |&(addr, _)| addr)
+    }
+
+    /// The value at an address, if there is one.
+    #[must_use]
+    pub fn get(&self, addr: &Value) -> Option<&Value> {
+        self.find(*addr).ok().map(|at| &self.0[at].1)
+    }
+
+    /// Puts a value at an address.
+    pub fn insert(&mut self, addr: Value, value: Value) {
+        match self.find(addr) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (addr, value)),
+        }
+    }
+
+    /// All addresses with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&Value, &Value)> {
+        self.0.iter().map(|(addr, value)| (addr, value))
+    }
+
+    /// The same, to change values.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Value, &mut Value)> {
+        self.0.iter_mut().map(|(addr, value)| (&*addr, value))
+    }
+}
+
+impl std::ops::Index<&Value> for Memory {
+    type Output = Value;
+
+    fn index(&self, addr: &Value) -> &Value {
+        self.get(addr).expect("an address that memory has")
+    }
+}
+
+impl Extend<(Value, Value)> for Memory {
+    fn extend<T: IntoIterator<Item = (Value, Value)>>(&mut self, values: T) {
+        values.into_iter().for_each(|(addr, value)| self.insert(addr, value));
+    }
+}
+
+impl FromIterator<(Value, Value)> for Memory {
+    fn from_iter<T: IntoIterator<Item = (Value, Value)>>(values: T) -> Memory {
+        let mut memory = Memory::default();
+        memory.extend(values);
+        memory
+    }
 }
 
 /// The part of a state that belongs to one thread.
@@ -305,12 +360,7 @@ impl<'p> Machine<'p> {
     }
 
     /// What a load from `addr` finds in the buffer of its thread or else in memory.
-    fn find(
-        &self,
-        buffer: &[Entry],
-        memory: &BTreeMap<Value, Value>,
-        addr: Value,
-    ) -> Result<Value, FailureKind> {
+    fn find(&self, buffer: &[Entry], memory: &Memory, addr: Value) -> Result<Value, FailureKind> {
         let program = self.program;
         let in_memory = self.read(memory, addr)?;
         let newest = |found: &dyn Fn(Value, Value) -> Option<Value>| {
@@ -431,7 +481,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn read(&self, memory: &BTreeMap<Value, Value>, addr: Value) -> Result<Value, FailureKind> {
+    fn read(&self, memory: &Memory, addr: Value) -> Result<Value, FailureKind> {
         match (self.program.content(memory, addr), self.program.undeclared) {
             (Some(v), _) => Ok(v),
             (None, Undeclared::Zero) => Ok(0),

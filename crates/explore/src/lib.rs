@@ -54,3 +54,8 @@ pub use transactions::{
 };
 pub use tso::dual::dual_reach;
 pub use tso::lazy::{At, Emulation, First, Lazily, Queries, extend, extend_pso, reach_lazily};
+
+/// References allocate a lot: this makes them faster by a third.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

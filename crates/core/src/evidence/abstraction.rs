@@ -483,7 +483,7 @@ impl Check<'_> {
                 }
             }
         }
-        for (addr, value) in &mut state.memory {
+        for (addr, value) in state.memory.iter_mut() {
             if is_at(*addr) {
                 visit(value);
             }

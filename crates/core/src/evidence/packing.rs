@@ -4,10 +4,10 @@
 //! set is in ascending order; of each member there is the number of bytes that it has in common with the one
 //! before it, the number of its other bytes, and these.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::evidence::pending::{Block, Pending};
-use crate::machine::{Entry, Local, State};
+use crate::machine::{Entry, Local, Memory, State};
 use crate::{PointId, Program, ThreadId, Undeclared, Value};
 
 /// A state, and what is known of a guessed store, if there is one.
@@ -84,7 +84,7 @@ pub(crate) fn unpack(program: &Program, bytes: &[u8]) -> Option<Node> {
         0 => None,
         t => Some(ThreadId::new(t - 1)),
     };
-    let mut memory = BTreeMap::new();
+    let mut memory = Memory::default();
     for loc in &program.locs {
         memory.insert(loc.addr, from.value()?);
     }

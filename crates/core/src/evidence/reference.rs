@@ -90,7 +90,9 @@ pub(crate) fn reachable_within(
                     }
                 }
                 Outcome::Next(next) => {
-                    if seen.insert(next.clone()) {
+                    // Most were seen before, and are not copied.
+                    if !seen.contains(&next) {
+                        seen.insert(next.clone());
                         todo.push_back(next);
                     }
                 }
@@ -138,7 +140,9 @@ pub(crate) fn triangular_race_free_within(
                         return Some(false);
                     }
                     let next = (next, watch);
-                    if seen.insert(next.clone()) {
+                    // Most were seen before, and are not copied.
+                    if !seen.contains(&next) {
+                        seen.insert(next.clone());
                         todo.push_back(next);
                     }
                 }

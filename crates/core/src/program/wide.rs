@@ -9,8 +9,7 @@
 //! A wide place has an address of its own, and a [`LocId`] behind those of the locations. A program
 //! without wide places is one in which every access takes exactly one location.
 
-use std::collections::BTreeMap;
-
+use crate::machine::Memory;
 use crate::{LocId, Program, UnOp, Value};
 
 /// A place that is made of one or several locations.
@@ -134,7 +133,7 @@ impl Program {
 
     /// The content of memory at `addr`, where `memory` is by addresses of locations.
     #[must_use]
-    pub fn content(&self, memory: &BTreeMap<Value, Value>, addr: Value) -> Option<Value> {
+    pub fn content(&self, memory: &Memory, addr: Value) -> Option<Value> {
         let cell = |loc: LocId| memory.get(&self.locs[loc.index()].addr).copied().unwrap_or(0);
         match memory.get(&addr) {
             Some(&value) => Some(value),
@@ -143,7 +142,7 @@ impl Program {
     }
 
     /// Puts `value` into memory at `addr`.
-    pub fn put(&self, memory: &mut BTreeMap<Value, Value>, addr: Value, value: Value) {
+    pub fn put(&self, memory: &mut Memory, addr: Value, value: Value) {
         match self.wide_at(addr) {
             None => {
                 memory.insert(addr, value);
@@ -158,6 +157,8 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]

@@ -1,11 +1,11 @@
 //! The extension of a program by a path: Fig. 3 of the lazy TSO paper, and its Lemma 1 by brute
 //! force.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
-use weakspot_core::machine::{Machine, Outcome, State};
+use weakspot_core::machine::{Machine, Memory, Outcome, State};
 use weakspot_core::testing::{Rng, Size, check_programs, show};
 use weakspot_core::{Drain, Expr, Fence, Instr, Model, PointId, Program, ThreadId, Value};
 use weakspot_explore::{At, Emulation, First, extend, extend_pso};
@@ -105,7 +105,7 @@ fn only_paths_from_a_store_to_a_load_can_be_delayed() {
 }
 
 /// A state with empty buffers, as the original program knows it.
-type Drained = (Vec<(PointId, Vec<Value>)>, BTreeMap<Value, Value>, Option<ThreadId>);
+type Drained = (Vec<(PointId, Vec<Value>)>, Memory, Option<ThreadId>);
 
 /// All states with empty buffers in which the threads stand at points of `original`.
 fn drained(

@@ -207,7 +207,10 @@ fn compiled(file: &File, parsed: &weakspot_lang::Parsed, model: Model) -> HashSe
         .filter_map(|state| {
             let locals = state.threads.iter().enumerate();
             let processes = locals.map(|(t, local)| process(t, local)).collect::<Option<_>>()?;
-            Some(State { memory: state.memory.values().copied().collect(), processes })
+            Some(State {
+                memory: state.memory.iter().map(|(_, &value)| value).collect(),
+                processes,
+            })
         })
         .collect()
 }

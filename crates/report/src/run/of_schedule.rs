@@ -1,6 +1,6 @@
 //! A run from a schedule of a program, replayed on the machine.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::machine::{Local, Schedule};
@@ -91,7 +91,7 @@ impl Of<'_> {
         let touched: BTreeSet<Value> =
             self.replay.steps.iter().filter_map(|t| address(&t.did)).collect();
         let start = &self.replay.start.memory;
-        let all = || start.keys().copied().collect();
+        let all = || start.iter().map(|(&addr, _)| addr).collect();
         let shown = if touched.is_empty() { all() } else { touched };
         let value = |addr: &Value| self.show.program.content(start, *addr).unwrap_or(0);
         shown.iter().map(|addr| (self.cell(*addr), self.value(value(addr)))).collect()
@@ -176,7 +176,7 @@ impl Of<'_> {
             return;
         }
         let program = self.show.program;
-        let mut memory: BTreeMap<Value, Value> = self.replay.start.memory.clone();
+        let mut memory = self.replay.start.memory.clone();
         let touched: BTreeSet<Value> =
             self.replay.steps.iter().filter_map(|t| address(&t.did)).collect();
         let mut pending: Vec<(ThreadId, usize, (Value, Value))> = Vec::new();
