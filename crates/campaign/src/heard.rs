@@ -277,7 +277,7 @@ impl Heard {
                 (self.executions, self.steps) = (executions, steps);
                 control.progress(executions, steps);
             }
-            Message::Step(_) | Message::Block { .. } | Message::Calls(_) | Message::Waits(_) => {}
+            Message::Step(_) | Message::Memory(_) | Message::Calls(_) | Message::Waits(_) => {}
             Message::Done { how, executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 self.done = Some(how);

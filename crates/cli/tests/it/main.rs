@@ -57,6 +57,7 @@ mod failures;
 mod fences;
 mod follow;
 mod formats;
+mod freed;
 mod generate;
 mod graph;
 mod history;

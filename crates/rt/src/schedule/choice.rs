@@ -207,8 +207,9 @@ fn choose_buffered(rt: &mut Rt) -> usize {
 /// A store leaves its buffer.
 fn commit(rt: &mut Rt, agent: Agent) {
     if let Some((error, pc)) = rt.commit(agent) {
-        let thread = Some(usize::from(agent.of()));
-        rt.related_finding(error.kind, thread, pc, &error.text, &error.related);
+        let thread = usize::from(agent.of());
+        rt.trace_misuse(thread, error.op, pc);
+        rt.related_finding(error.kind, Some(thread), pc, &error.text, &error.related);
         finish(rt, Ended::Over);
     }
 }
