@@ -188,7 +188,10 @@ impl Shower<'_> {
             Item::Memory(j) => traced.memory[j].0,
         };
         let alone = items.iter().filter(|item| of(item) < first_spawn).count();
-        if steps.is_empty() && about == About::default() {
+        // Where nobody can go on, no thread fails by itself, and all steps lead there.
+        let stuck = matches!(failure.kind.as_str(), "deadlock" | "livelock");
+        let fails = failure.thread.filter(|_| !stuck);
+        if steps.is_empty() && about == About::default() && !(stuck && traced.has_failed()) {
             return (steps, alone);
         }
         // What others do to memory before somebody uses it matters.
@@ -208,6 +211,7 @@ impl Shower<'_> {
         let panic = panicked_at(&failure.text).filter(|_| failure.kind == "panic");
         let last = match &panic {
             _ if until.is_some() => until.and_then(|until| until.checked_sub(1)),
+            _ if stuck => None,
             _ if race => at(&steps, failure.thread, failure.place),
             Some((file, line)) => steps.iter().rposition(|s| {
                 let site = s.site.as_ref().and_then(|site| site.rsplit_once(':'));
@@ -230,7 +234,7 @@ impl Shower<'_> {
             ShownStep { note, what, ..self.step(&step) }
         };
         // Who waits in the end did not wait before.
-        let marks = failure.related.iter().filter(|r| r.what != SLEPT && failure.thread.is_some());
+        let marks = failure.related.iter().filter(|r| r.what != SLEPT && fails.is_some());
         for related in marks.filter(|_| about.misused.is_none()) {
             if let Some(i) = at(&steps, related.thread, Some(related.place)) {
                 let note =
@@ -241,7 +245,7 @@ impl Shower<'_> {
                 }
             }
         }
-        match failure.thread {
+        match fails {
             _ if race => return (steps, alone),
             Some(thread) => {
                 let mut end = end(&words, thread, failure.place);

@@ -79,6 +79,11 @@ impl Traced {
         self.failure(failure).map_or(&[], |failed| &failed.related)
     }
 
+    /// Whether it went wrong again.
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
     /// A failure, as it was seen again.
     pub(crate) fn failure(&self, failure: &Failure) -> Option<&TracedFailure> {
         let same = |f: &&TracedFailure| (&f.kind, &f.text) == (&failure.kind, &failure.text);

@@ -133,6 +133,8 @@ pub enum Message {
     Idle(u64),
     /// How many executions ended with an exit code that is not 0.
     Exits(u64),
+    /// How many executions ended because an assumption did not hold.
+    Assumed(u64),
     /// How many transactions were executed.
     Transactions(u64),
     /// How many threads the execution with most of them had, the harness of a test left out.
@@ -325,6 +327,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "volatile" => Message::Volatile(optional(word()?, place)?),
         "transactions" => Message::Transactions(word()?.parse().ok()?),
         "exits" => Message::Exits(word()?.parse().ok()?),
+        "assumed" => Message::Assumed(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
@@ -415,6 +418,7 @@ impl fmt::Display for Message {
             Message::Volatile(place) => write!(f, "volatile {}", or_none(*place)),
             Message::Transactions(number) => write!(f, "transactions {number}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
+            Message::Assumed(executions) => write!(f, "assumed {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
                 let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
@@ -697,6 +701,7 @@ mod tests {
             Message::Idle(0),
             Message::Threads(2),
             Message::Exits(3),
+            Message::Assumed(4),
             Message::Transactions(2),
             Message::Mixed(Model::Tso),
             Message::Volatile(Some(place)),

@@ -42,6 +42,7 @@
 //! - `widths`: drawings fit the terminal.
 
 mod ascii;
+mod assumed;
 mod bench;
 mod book;
 mod browser;

@@ -49,6 +49,16 @@ impl Mutex {
     }
 }
 
+/// The thread that holds the mutex which a step waits for, if it is about one.
+pub fn owner_of(op: Op) -> Option<usize> {
+    if op.len != MUTEX {
+        return None;
+    }
+    // SAFETY: a thread waits for the mutex that the program has said to have there.
+    let mutex = unsafe { Guest::<Mutex>::at(op.addr as usize) }.get();
+    (mutex.held != 0).then(|| (mutex.owner as usize).checked_sub(1)).flatten()
+}
+
 /// A step that is about an object of this size.
 pub(super) fn op<T: Copy>(kind: OpKind, object: Guest<T>, len: u32) -> Op {
     Op { kind, len, addr: object.addr() as u64 }
