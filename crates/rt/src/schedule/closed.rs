@@ -12,7 +12,7 @@ use weakspot_live::wire::{Awaited, ENDLESS, HANGS};
 
 use crate::report::thread_name;
 use crate::schedule::threads::{Parked, Patience};
-use crate::sync::locks::owner_of;
+use crate::sync::mutex::owner_of;
 use crate::{Rt, Runtime};
 
 impl Runtime {
