@@ -131,6 +131,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Silent => "silent",
                 Limit::Unrepeatable => "unrepeatable",
                 Limit::Loops => "loops",
+                Limit::Assumptions => "assumptions",
                 Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",
             }

@@ -156,8 +156,25 @@ pub struct ShownStep {
     pub own: bool,
     /// What is to be said about it, such as that it is one access of a data race.
     pub note: Option<String>,
-    /// Whether this is no step, but where the thread fails.
-    pub fails: bool,
+    /// What it is.
+    pub what: ShownKind,
+}
+
+/// What is shown of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownKind {
+    /// The step itself.
+    Step,
+    /// A block is allocated.
+    Allocates,
+    /// A block is freed.
+    Frees,
+    /// A function returns whose variables others use.
+    Returns,
+    /// The thread ends.
+    Ends,
+    /// No step, but where the thread fails.
+    Fails,
 }
 
 /// Whether a model would let accesses overtake stores.

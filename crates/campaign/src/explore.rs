@@ -48,6 +48,8 @@ pub(crate) struct Explored {
     pub(crate) threads: u64,
     /// The transactions that were executed, as far as is known.
     pub(crate) transactions: u64,
+    /// The executions of these that ended because an assumption did not hold.
+    pub(crate) assumed: u64,
     /// The strategies that were followed.
     pub(crate) strategies: Vec<&'static str>,
     /// Why not everything was explored; nothing if it was.
@@ -155,6 +157,7 @@ pub(crate) fn explore_until(
             steps: 0,
             threads: 0,
             transactions: 0,
+            assumed: 0,
             strategies: Vec::new(),
             limit: Some(Limit::Executions(0)),
             mixed: Vec::new(),
@@ -164,6 +167,14 @@ pub(crate) fn explore_until(
         },
     };
     exploration.follow_phases()?;
+    let explored = &mut exploration.explored;
+    // Where there is no execution, nothing is said about any.
+    if explored.limit.is_none()
+        && explored.executions > 0
+        && explored.assumed == explored.executions
+    {
+        explored.limit = Some(Limit::Assumptions);
+    }
     Ok(exploration.explored)
 }
 
@@ -499,11 +510,12 @@ impl Exploration<'_> {
         explored.shared.append(&mut heard.shared);
         explored.symbols.fill(std::mem::take(&mut heard.modules));
         let mut remarks = Vec::new();
-        let all = heard.executions;
+        let (all, mut assumed) = (heard.executions, heard.assumed);
         heard.judge_endless(|failure| {
             let function = assumption(failure, &explored.symbols);
             if let Some(function) = &function {
                 let ended = failure.seen.executions;
+                assumed += ended;
                 remarks.push(format!(
                     "{ended} of {all} executions end in the empty loop of `{function}`, and do not count"
                 ));
@@ -570,6 +582,7 @@ impl Exploration<'_> {
         explored.steps += heard.steps;
         explored.threads = explored.threads.max(heard.threads);
         explored.transactions += heard.transactions;
+        explored.assumed += assumed;
         explored.findings.add(heard.findings(), before);
     }
 }
@@ -578,8 +591,11 @@ impl Exploration<'_> {
 /// name.
 fn assumption(failure: &Failure, symbols: &Symbols) -> Option<String> {
     let hangs = failure.related.iter().filter(|related| related.what == HANGS);
-    let innermost = hangs.filter_map(|related| symbols.frames(related.place).into_iter().next());
-    innermost.filter_map(|frame| frame.function).find(|name| name.contains("assume"))
+    let innermost = hangs.map(|related| symbols.frames(related.place).into_iter().next()?.function);
+    // Whoever hangs elsewhere does so whatever is assumed.
+    let names: Option<Vec<String>> = innermost.collect();
+    let is_assumption = |names: &Vec<String>| names.iter().all(|name| name.contains("assume"));
+    names.filter(is_assumption)?.into_iter().next()
 }
 
 const VOLATILE: &str = "volatile accesses and those in assembly";

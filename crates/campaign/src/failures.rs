@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{CALLS, Place, Related, SLEPT, TracedStep};
+use weakspot_live::wire::{CALLS, MemoryChange, MemoryStep, Place, Related, SLEPT, TracedStep};
 use weakspot_live::{Op, OpKind, Order, late};
 
-use crate::answer::{ShownFailure, ShownRelated, ShownStep, ShownWait};
+use crate::answer::{ShownFailure, ShownKind, ShownRelated, ShownStep, ShownWait};
 use crate::explore::Explored;
 use crate::findings::Failure;
 use crate::lines::Lines;
+use crate::memory::{About, Item, about, frees, items};
 use crate::names::Names;
 use crate::replay::{Replays, Traced};
 use crate::symbols::{Frame, Symbols};
@@ -45,8 +46,7 @@ pub(crate) fn show_failures(
         } else {
             late_stores(steps, &names, symbols)
         };
-        let alone = matter(&steps[..first_spawn(steps, campaign.facts.harness)]).count();
-        let alone = alone.saturating_sub(matter(steps).count().saturating_sub(MOST_STEPS));
+        let first_spawn = first_spawn(steps, campaign.facts.harness);
         let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
         let seen = traced.related(failure);
         let seen = if seen.is_empty() { &failure.related[..] } else { seen };
@@ -61,8 +61,10 @@ pub(crate) fn show_failures(
         });
         let waits: Vec<ShownWait> = waits.collect();
         let mut shower = Shower { symbols, names: &names, sources: &mut sources };
-        let steps =
-            if i < MOST_RUNS { shower.marked(failure, &traced, &waits) } else { Vec::new() };
+        let (steps, alone) = match i < MOST_RUNS {
+            true => shower.marked(failure, &traced, &waits, first_spawn),
+            false => (Vec::new(), 0),
+        };
         let text = match &waits[..] {
             [] => names.in_words(&failure.text),
             waits => {
@@ -176,11 +178,30 @@ impl Shower<'_> {
         failure: &Failure,
         traced: &Traced,
         waits: &[ShownWait],
-    ) -> Vec<ShownStep> {
-        let mut steps = self.shown(traced);
-        if steps.is_empty() {
-            return steps;
+        first_spawn: usize,
+    ) -> (Vec<ShownStep>, usize) {
+        let about = about(failure, traced);
+        let items = self.items(traced, about);
+        let mut steps = self.shown(traced, &items, about);
+        let of = |item: &Item| match *item {
+            Item::Step(i) => i,
+            Item::Memory(j) => traced.memory[j].0,
+        };
+        let alone = items.iter().filter(|item| of(item) < first_spawn).count();
+        // Where nobody can go on, no thread fails by itself, and all steps lead there.
+        let stuck = matches!(failure.kind.as_str(), "deadlock" | "livelock");
+        let fails = failure.thread.filter(|_| !stuck);
+        if steps.is_empty() && about == About::default() && !(stuck && traced.has_failed()) {
+            return (steps, alone);
         }
+        // What others do to memory before somebody uses it matters.
+        let until = traced.failure(failure).filter(|_| about.misused.is_some()).map(|failed| {
+            let is_before = |item: &&Item| match **item {
+                Item::Step(i) => i < failed.steps,
+                Item::Memory(j) => j < failed.memory,
+            };
+            items.iter().filter(is_before).count()
+        });
         let race = failure.kind == "data-race";
         let at = |steps: &[ShownStep], thread: Option<u16>, place: Option<Place>| {
             let is = |s: &ShownStep| Some(s.step.thread) == thread && s.step.place == place;
@@ -189,6 +210,8 @@ impl Shower<'_> {
         // What other threads do after it does not matter, but for stores that were late.
         let panic = panicked_at(&failure.text).filter(|_| failure.kind == "panic");
         let last = match &panic {
+            _ if until.is_some() => until.and_then(|until| until.checked_sub(1)),
+            _ if stuck => None,
             _ if race => at(&steps, failure.thread, failure.place),
             Some((file, line)) => steps.iter().rposition(|s| {
                 let site = s.site.as_ref().and_then(|site| site.rsplit_once(':'));
@@ -201,16 +224,18 @@ impl Shower<'_> {
             }),
         };
         let rest = last.map_or(Vec::new(), |last| steps.split_off(last + 1));
+        let number = |j: usize| items.iter().position(|item| *item == Item::Memory(j));
+        let words = self.in_words(failure, about, traced, &|j| number(j).map(|at| at + 1));
         let mut end = |what: &str, thread: u16, place: Option<Place>| {
             let kind = OpKind::Exit;
             let (order, addr, len) = (Order::Plain, 0, 0);
             let step = TracedStep { thread, kind, order, addr, len, old: None, value: None, place };
-            let (note, fails) = (Some(what.to_owned()), true);
-            ShownStep { note, fails, ..self.step(&step) }
+            let (note, what) = (Some(what.to_owned()), ShownKind::Fails);
+            ShownStep { note, what, ..self.step(&step) }
         };
         // Who waits in the end did not wait before.
-        let marks = failure.related.iter().filter(|r| r.what != SLEPT && failure.thread.is_some());
-        for related in marks {
+        let marks = failure.related.iter().filter(|r| r.what != SLEPT && fails.is_some());
+        for related in marks.filter(|_| about.misused.is_none()) {
             if let Some(i) = at(&steps, related.thread, Some(related.place)) {
                 let note =
                     if race { format!("races with {}", steps.len()) } else { related.what.clone() };
@@ -220,10 +245,13 @@ impl Shower<'_> {
                 }
             }
         }
-        match failure.thread {
-            _ if race => return steps,
+        match fails {
+            _ if race => return (steps, alone),
             Some(thread) => {
-                let mut end = end(&failure.kind, thread, failure.place);
+                let mut end = end(&words, thread, failure.place);
+                if let Some((_, misuse)) = about.misused.map(|at| &traced.memory[at]) {
+                    end.location = Some(self.misused(misuse));
+                }
                 if let Some((file, line)) = panic {
                     (end.site, end.own) = (Some(format!("{file}:{line}")), true);
                 }
@@ -243,21 +271,105 @@ impl Shower<'_> {
             }
         }
         steps.extend(rest.into_iter().filter(|s| s.step.kind == OpKind::Commit));
-        steps
+        (steps, alone)
     }
 
-    /// The last steps that memory notices, with their source.
-    fn shown(&mut self, traced: &Traced) -> Vec<ShownStep> {
-        let steps: Vec<usize> =
-            (0..traced.steps.len()).filter(|&i| matters(&traced.steps[i])).collect();
-        let first = steps.len().saturating_sub(MOST_STEPS);
-        let shown = |&i: &usize| {
-            let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);
-            self.step_at(&traced.steps[i], place)
+    /// What is wrong, with the numbers of the steps that it comes from.
+    fn in_words(
+        &self,
+        failure: &Failure,
+        about: About,
+        traced: &Traced,
+        number: &dyn Fn(usize) -> Option<usize>,
+    ) -> String {
+        let Failure { kind, .. } = failure;
+        let Some((_, misuse)) = about.misused.map(|at| &traced.memory[at]) else {
+            return kind.clone();
         };
-        let mut shown: Vec<ShownStep> = steps[first..].iter().map(shown).collect();
+        let MemoryChange::Misused(op) = misuse.what else { return kind.clone() };
+        let what = self.misused(misuse);
+        let does = match op {
+            OpKind::Free => format!("frees {what}"),
+            OpKind::Commit => format!("its store to {what} leaves the buffer"),
+            OpKind::Read => format!("reads {what}"),
+            _ => format!("writes {what}"),
+        };
+        let at = |j: Option<usize>| j.and_then(number);
+        match (kind.as_str(), at(about.gone), at(about.made)) {
+            ("use-after-free" | "double-free", Some(gone), _) => {
+                format!("{kind}: {does}, freed by {gone}")
+            }
+            ("use-after-return", Some(gone), _) => {
+                format!("{kind}: {}, see {gone}", self.names.in_words(&failure.text))
+            }
+            ("out-of-bounds" | "invalid-free", _, Some(made)) => {
+                format!("{kind}: {}, allocated by {made}", failure.text)
+            }
+            _ => format!("{kind}: {}", self.names.in_words(&failure.text)),
+        }
+    }
+
+    /// What bytes are called that are used when they are not there.
+    fn misused(&self, misuse: &MemoryStep) -> String {
+        match misuse.what {
+            MemoryChange::Misused(OpKind::Free) => self.names.block(misuse.addr),
+            _ => self.names.data(misuse.addr, misuse.len),
+        }
+    }
+
+    /// The last steps that memory notices, and what the failure is about.
+    fn items(&self, traced: &Traced, about: About) -> Vec<Item> {
+        let items = items(traced, &frees(traced), about, |i| matters(&traced.steps[i]));
+        let first = items.len().saturating_sub(MOST_STEPS);
+        let is_shown = |(i, item): &(usize, Item)| *i >= first || about.shows(*item);
+        items.into_iter().enumerate().filter(is_shown).map(|(_, item)| item).collect()
+    }
+
+    /// The same with their source.
+    fn shown(&mut self, traced: &Traced, items: &[Item], about: About) -> Vec<ShownStep> {
+        let frees = frees(traced);
+        let shown = |item: &Item| match *item {
+            Item::Memory(j) => {
+                let shown = self.memory(&traced.memory[j].1);
+                ShownStep { own: shown.own || about.shows(*item), ..shown }
+            }
+            Item::Step(i) => {
+                let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);
+                let shown = self.step_at(&traced.steps[i], place);
+                // That a free leaves a buffer is about the block.
+                let free = frees.get(&i).map(|&j| self.names.block(traced.memory[j].1.addr));
+                ShownStep { location: free.or(shown.location), ..shown }
+            }
+        };
+        let mut shown: Vec<ShownStep> = items.iter().map(shown).collect();
         self.thin(&mut shown);
         shown
+    }
+
+    /// What happens to memory, as a step.
+    fn memory(&mut self, change: &MemoryStep) -> ShownStep {
+        let (what, kind) = match change.what {
+            MemoryChange::Allocated => (ShownKind::Allocates, OpKind::Begin),
+            MemoryChange::Freed => (ShownKind::Frees, OpKind::Free),
+            MemoryChange::Returned => (ShownKind::Returns, OpKind::Exit),
+            _ => (ShownKind::Ends, OpKind::Exit),
+        };
+        let is_block = matches!(what, ShownKind::Allocates | ShownKind::Frees);
+        let own = |&&place: &&Place| self.symbols.frames(place).iter().any(Frame::is_own);
+        let own = change.places.iter().find(own).copied();
+        let place = change.places.first().copied();
+        let step = TracedStep {
+            thread: change.thread,
+            kind,
+            order: Order::Plain,
+            addr: change.addr,
+            len: u32::try_from(change.len).unwrap_or(u32::MAX),
+            old: None,
+            value: None,
+            place,
+        };
+        let location = is_block.then(|| self.names.block(change.addr));
+        ShownStep { what, location, ..self.step_at(&step, own.or(place)) }
     }
 
     /// What the standard library does for one line of the user's own code is told by its updates, or by its
@@ -268,6 +380,9 @@ impl Shower<'_> {
         let mut lines: HashMap<u16, Option<String>> = HashMap::new();
         for shown in steps {
             let thread = shown.step.thread;
+            if shown.what != ShownKind::Step {
+                continue;
+            }
             if !shown.own || shown.step.place.is_some_and(is_own) {
                 lines.remove(&thread);
                 continue;
@@ -294,7 +409,7 @@ impl Shower<'_> {
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
             note: None,
-            fails: false,
+            what: ShownKind::Step,
         }
     }
 
@@ -313,11 +428,7 @@ fn panicked_at(text: &str) -> Option<(String, u32)> {
     Some((file.to_owned(), line))
 }
 
-/// The steps that memory notices.
-fn matter(steps: &[TracedStep]) -> impl Iterator<Item = &TracedStep> {
-    steps.iter().filter(|step| matters(step))
-}
-
+/// Whether memory notices a step.
 fn matters(step: &TracedStep) -> bool {
     let op = Op { kind: step.kind, len: step.len, addr: step.addr };
     op.touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)

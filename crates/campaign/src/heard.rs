@@ -27,6 +27,8 @@ pub(crate) struct Heard {
     /// The threads of the execution that had most; 0 if nobody has said so.
     pub(crate) threads: u64,
     pub(crate) exits: u64,
+    /// Executions that ended because an assumption did not hold.
+    pub(crate) assumed: u64,
     pub(crate) transactions: u64,
     pub(crate) mixed: Vec<Model>,
     /// Where a `volatile` access is, if there is any.
@@ -77,6 +79,7 @@ impl Heard {
             idle: 0,
             threads: 0,
             exits: 0,
+            assumed: 0,
             transactions: 0,
             mixed: Vec::new(),
             volatile: None,
@@ -119,6 +122,7 @@ impl Heard {
             joined.defect = joined.defect.or(heard.defect);
             joined.idle += heard.idle;
             joined.exits += heard.exits;
+            joined.assumed += heard.assumed;
             joined.executions += heard.executions;
             joined.steps += heard.steps;
         }
@@ -278,11 +282,12 @@ impl Heard {
             Message::Volatile(place) => self.volatile = Some(place),
             Message::Transactions(number) => self.transactions = number,
             Message::Exits(executions) => self.exits = executions,
+            Message::Assumed(executions) => self.assumed = executions,
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 control.progress(executions, steps);
             }
-            Message::Step(_) | Message::Block { .. } | Message::Calls(_) | Message::Waits(_) => {}
+            Message::Step(_) | Message::Memory(_) | Message::Calls(_) | Message::Waits(_) => {}
             Message::Done { how, executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 self.done = Some(how);

@@ -34,6 +34,7 @@ mod judge;
 mod lines;
 mod log;
 mod measure;
+mod memory;
 mod names;
 mod native;
 mod pieces;
@@ -56,7 +57,7 @@ pub use accepted::Accepted;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
     Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
+    ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};

@@ -82,7 +82,13 @@ impl<'a> Names<'a> {
         name.unwrap_or_else(|| format!("{addr:#x}"))
     }
 
-    fn heap(&self, addr: u64, len: u64) -> Option<String> {
+    /// A block of the heap as a whole, by what the result of its allocation was assigned to.
+    pub(crate) fn block(&self, addr: u64) -> String {
+        self.base(addr).map_or_else(|| format!("{addr:#x}"), |(_, base)| base.to_owned())
+    }
+
+    /// The block that a byte is in, and what that is called.
+    fn base(&self, addr: u64) -> Option<(&Block, &str)> {
         let at = self.blocks.partition_point(|(block, _)| block.addr <= addr).checked_sub(1)?;
         let (block, name) = &self.blocks[at];
         let offset = addr - block.addr;
@@ -106,8 +112,14 @@ impl<'a> Names<'a> {
                 before => format!("{base}#{}", before + 1),
             }
         });
+        Some((block, base))
+    }
+
+    fn heap(&self, addr: u64, len: u64) -> Option<String> {
+        let (block, base) = self.base(addr)?;
+        let offset = addr - block.addr;
         if base.starts_with("heap(") {
-            return Some(if offset == 0 { base.clone() } else { format!("{base}+{offset}") });
+            return Some(if offset == 0 { base.to_owned() } else { format!("{base}+{offset}") });
         }
         let counted = block.places.iter().any(|&place| {
             let is = |f: &Frame| f.function.as_ref().is_some_and(|name| is_counted(name));

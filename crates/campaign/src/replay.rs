@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use weakspot_live::wire::{Config, Message, Place, Related, TracedStep, Waiter};
+use weakspot_live::wire::{
+    Config, MemoryChange, MemoryStep, Message, Place, Related, TracedStep, Waiter,
+};
 use weakspot_live::{Choices, Plan};
 
 use crate::explore::Explored;
@@ -32,18 +34,31 @@ pub(crate) struct Traced {
     pub(crate) steps: Vec<TracedStep>,
     /// The calls that led to steps, by the numbers of these, as far as they were told.
     pub(crate) calls: HashMap<usize, Vec<Place>>,
-    /// What was allocated in it.
-    blocks: Vec<Block>,
-    /// What went wrong: its kind, its words, and other places that have to do with it.
-    failures: Vec<(String, String, Vec<Related>)>,
+    /// What happens to memory in it, each after so many steps.
+    pub(crate) memory: Vec<(usize, MemoryStep)>,
+    /// What went wrong.
+    failures: Vec<TracedFailure>,
     /// What each thread waits for that cannot go on.
     pub(crate) waiters: Vec<Waiter>,
+}
+
+/// What went wrong in an execution that was executed again.
+pub(crate) struct TracedFailure {
+    kind: String,
+    text: String,
+    /// Other places that have to do with it.
+    related: Vec<Related>,
+    /// So much happened to memory before, and so many steps were taken.
+    pub(crate) memory: usize,
+    pub(crate) steps: usize,
 }
 
 impl Traced {
     /// What things are called in it.
     pub(crate) fn names<'a>(&self, symbols: &'a Symbols) -> Names<'a> {
-        Names::new(&self.steps, self.blocks.clone(), symbols)
+        let made = self.memory.iter().filter(|(_, c)| c.what == MemoryChange::Allocated);
+        let block = |c: &MemoryStep| Block { addr: c.addr, len: c.len, places: c.places.clone() };
+        Names::new(&self.steps, made.map(|(_, c)| block(c)).collect(), symbols)
     }
 
     /// Where a step is in the user's own code: there itself, or in what it calls of a standard library that is
@@ -61,10 +76,18 @@ impl Traced {
     /// The places that have to do with a failure, as they are told where executions are traced: with the
     /// calls that led there.
     pub(crate) fn related(&self, failure: &Failure) -> &[Related] {
-        let same = |(kind, text, _): &&(String, String, Vec<Related>)| {
-            (kind, text) == (&failure.kind, &failure.text)
-        };
-        self.failures.iter().find(same).map_or(&[], |(_, _, related)| related)
+        self.failure(failure).map_or(&[], |failed| &failed.related)
+    }
+
+    /// Whether it went wrong again.
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    /// A failure, as it was seen again.
+    pub(crate) fn failure(&self, failure: &Failure) -> Option<&TracedFailure> {
+        let same = |f: &&TracedFailure| (&f.kind, &f.text) == (&failure.kind, &failure.text);
+        self.failures.iter().find(same)
     }
 }
 
@@ -145,11 +168,10 @@ impl<'a> Replays<'a> {
         let ended = self.campaign.runtime.run(&start, &mut |message| {
             match message {
                 Message::Step(step) => traced.steps.push(step),
-                Message::Block { addr, len, places } => {
-                    traced.blocks.push(Block { addr, len, places });
-                }
+                Message::Memory(change) => traced.memory.push((traced.steps.len(), change)),
                 Message::Failure { kind, text, related, .. } => {
-                    traced.failures.push((kind, text, related));
+                    let (memory, steps) = (traced.memory.len(), traced.steps.len());
+                    traced.failures.push(TracedFailure { kind, text, related, memory, steps });
                 }
                 Message::Calls(places) => {
                     traced.calls.insert(traced.steps.len().saturating_sub(1), places);

@@ -46,6 +46,8 @@ pub enum Sync {
     Nothing,
     /// The access is `volatile` or in assembly.
     Volatile,
+    /// The bytes are freed: others get that as a store.
+    Free,
     /// A lock is taken or freed by one of its readers, who do not wait for each other.
     Reader,
     /// A thread arrives at a barrier; the last one lets all of them go.
@@ -66,6 +68,8 @@ pub struct Racer {
     pub write: bool,
     /// Whether it is atomic.
     pub atomic: bool,
+    /// Whether it frees the bytes.
+    pub free: bool,
     /// How many bytes it is about.
     pub len: u32,
 }
@@ -244,7 +248,8 @@ impl Races {
         }
         let clock = &self.threads[usize::from(thread)].clock;
         let (len, time) = (op.len, clock.of(usize::from(thread)));
-        let new = Access { thread, write, atomic, mask: 0xff, len, time, at };
+        let free = sync == Sync::Free;
+        let new = Access { thread, write, atomic, free, mask: 0xff, len, time, at };
         let found = &mut self.found;
         for (from, old) in &self.large {
             let apart = from + u64::from(old.len) <= op.addr || op.addr + u64::from(len) <= *from;
@@ -363,8 +368,8 @@ fn object(op: Op) -> impl Iterator<Item = (u64, u8)> {
 }
 
 fn racer(access: &Access) -> Racer {
-    let Access { thread, write, atomic, len, at, .. } = *access;
-    Racer { thread, at, write, atomic, len }
+    let Access { thread, write, atomic, free, len, at, .. } = *access;
+    Racer { thread, at, write, atomic, free, len }
 }
 
 fn acquires(order: Order) -> bool {

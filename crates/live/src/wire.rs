@@ -6,6 +6,7 @@
 
 mod awaited;
 mod config;
+mod memory;
 
 use std::fmt;
 
@@ -15,6 +16,7 @@ use crate::{Extra, OpKind, Order};
 
 pub use self::awaited::{Awaited, Waiter};
 pub use self::config::{Config, VARIABLE};
+pub use self::memory::{MemoryChange, MemoryStep};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +133,8 @@ pub enum Message {
     Idle(u64),
     /// How many executions ended with an exit code that is not 0.
     Exits(u64),
+    /// How many executions ended because an assumption did not hold.
+    Assumed(u64),
     /// How many transactions were executed.
     Transactions(u64),
     /// How many threads the execution with most of them had, the harness of a test left out.
@@ -148,15 +152,8 @@ pub enum Message {
     },
     /// A step of an execution, if these are asked for.
     Step(TracedStep),
-    /// Memory is allocated in an execution whose steps are asked for.
-    Block {
-        /// The first byte.
-        addr: u64,
-        /// How many.
-        len: u64,
-        /// Where, and which calls led there, the innermost first.
-        places: Vec<Place>,
-    },
+    /// What happens to memory between the steps of an execution, if these are asked for.
+    Memory(MemoryStep),
     /// The calls that led to the last step, if executions of tests are traced: the innermost first, as far as
     /// that can be seen.
     Calls(Vec<Place>),
@@ -330,6 +327,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "volatile" => Message::Volatile(optional(word()?, place)?),
         "transactions" => Message::Transactions(word()?.parse().ok()?),
         "exits" => Message::Exits(word()?.parse().ok()?),
+        "assumed" => Message::Assumed(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
@@ -345,11 +343,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         }),
         "calls" => Message::Calls(list(word()?, place)?),
         "waits" => Message::Waits(Waiter::read(word)?),
-        "block" => Message::Block {
-            addr: hex(word()?)?,
-            len: hex(word()?)?,
-            places: list(word()?, place)?,
-        },
+        "memory" => Message::Memory(MemoryStep::read(word)?),
         "done" => Message::Done {
             how: word()?.to_owned(),
             executions: word()?.parse().ok()?,
@@ -424,15 +418,14 @@ impl fmt::Display for Message {
             Message::Volatile(place) => write!(f, "volatile {}", or_none(*place)),
             Message::Transactions(number) => write!(f, "transactions {number}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
+            Message::Assumed(executions) => write!(f, "assumed {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Step(step) => {
                 let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
                 let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
                 write!(f, "step {thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
             }
-            Message::Block { addr, len, places } => {
-                write!(f, "block {addr:#x} {len:#x} {}", joined(places))
-            }
+            Message::Memory(step) => write!(f, "memory {step}"),
             Message::Calls(places) => write!(f, "calls {}", joined(places)),
             Message::Waits(waiter) => write!(f, "waits {waiter}"),
             Message::Done { how, executions, steps } => {
@@ -676,11 +669,20 @@ mod tests {
             },
             Message::Seen { number: 3, executions: 44 },
             Message::Outside { what: "writes to a file".into(), places: Vec::new() },
-            Message::Block {
+            Message::Memory(MemoryStep {
+                what: MemoryChange::Allocated,
+                thread: 2,
                 addr: 0x3000,
                 len: 24,
                 places: vec![Place { module: Some(0), offset: 16 }],
-            },
+            }),
+            Message::Memory(MemoryStep {
+                what: MemoryChange::Misused(OpKind::Free),
+                thread: 0,
+                addr: 0x3000,
+                len: 1,
+                places: Vec::new(),
+            }),
             Message::Calls(vec![place, alone]),
             Message::Waits(Waiter {
                 thread: 1,
@@ -699,6 +701,7 @@ mod tests {
             Message::Idle(0),
             Message::Threads(2),
             Message::Exits(3),
+            Message::Assumed(4),
             Message::Transactions(2),
             Message::Mixed(Model::Tso),
             Message::Volatile(Some(place)),

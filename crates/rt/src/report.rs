@@ -128,6 +128,9 @@ impl Runtime {
         if counts.exits > 0 {
             send(Message::Exits(counts.exits));
         }
+        if counts.assumed > 0 {
+            send(Message::Assumed(counts.assumed));
+        }
         if counts.transactions > 0 {
             send(Message::Transactions(counts.transactions));
         }

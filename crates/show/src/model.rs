@@ -177,17 +177,24 @@ fn did(step: &Value, run: &Value) -> String {
         "update" => format!("reads {} and writes {written} at once", cell(&step["old"])),
         "fence" => "fence: its buffer is empty".to_owned(),
         "store-fence" => "fence between stores".to_owned(),
+        "commit" if of.is_some_and(|of| of["kind"] == "free") => {
+            format!("the free of {written} reaches memory (step {})", place(&step["of"]))
+        }
         "commit" => format!("{written} reaches memory (store of step {})", place(&step["of"])),
         "lock" => format!("takes the lock {written}"),
         "unlock" => format!("frees the lock {written}"),
         "wait" => format!("waits for {written}"),
         "wake" => format!("wakes {written}"),
+        "alloc" => format!("allocates {written}"),
+        "free" if waits(run, &step["n"]) => format!("puts the free of {written} into its buffer"),
+        "free" => format!("frees {written}"),
+        "return" => "returns from its function, whose variables are gone".to_owned(),
+        "exit" => "ends, and its memory is gone".to_owned(),
         "spawn" => "starts a thread".to_owned(),
         "join" => "waits for the end of a thread".to_owned(),
         "begin" => "begins a transaction".to_owned(),
         "end" => "ends a transaction".to_owned(),
-        "fail" if is_deadlock(run) => "is blocked".to_owned(),
-        "fail" => "fails".to_owned(),
+        "fail" => stops(run, &step["note"]).to_owned(),
         _ => {
             let sets = step["sets"].as_object().into_iter().flatten();
             let sets: Vec<String> =
@@ -206,9 +213,15 @@ fn did(step: &Value, run: &Value) -> String {
     text.trim_end().to_owned()
 }
 
-/// Whether a run ends because all threads wait for each other.
-fn is_deadlock(run: &Value) -> bool {
-    run["end"]["fails"].as_str().is_some_and(|why| why.starts_with("deadlock"))
+/// What a thread does where the run fails: where nobody can go on, no thread fails by itself.
+fn stops(run: &Value, note: &Value) -> &'static str {
+    let why = run["end"]["fails"].as_str().unwrap_or_default();
+    let note = note.as_str().unwrap_or_default();
+    match (why.starts_with("deadlock"), why.starts_with("livelock")) {
+        (false, false) => "fails",
+        (_, true) if note.starts_with("loops") || note.starts_with("hangs") => "loops for ever",
+        _ => "is blocked",
+    }
 }
 
 /// Whether the store with this number waits in a buffer: if it reaches memory later, or was overtaken. In

@@ -77,6 +77,7 @@ impl LimitJson {
             Limit::Silent => none("silent"),
             Limit::Unrepeatable => none("unrepeatable"),
             Limit::Loops => none("loops"),
+            Limit::Assumptions => none("assumptions"),
             Limit::Uncontrolled => none("uncontrolled"),
         }
     }
@@ -107,6 +108,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "overlap" => Limit::Overlap,
         "unrepeatable" => Limit::Unrepeatable,
         "loops" => Limit::Loops,
+        "assumptions" => Limit::Assumptions,
         "uncontrolled" => Limit::Uncontrolled,
         "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
         "silent" => Limit::Silent,
@@ -139,6 +141,7 @@ mod tests {
             Limit::Silent,
             Limit::Unrepeatable,
             Limit::Loops,
+            Limit::Assumptions,
             Limit::Uncontrolled,
         ];
         for limit in limits {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use weakspot_campaign::{
     self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
-    ShownOvertaking, ShownRelated, ShownStep, Transactions,
+    ShownKind, ShownOvertaking, ShownRelated, ShownStep, Transactions,
 };
 use weakspot_core::{Certification, Limit, Model, Verdict};
 use weakspot_live::OpKind;
@@ -278,13 +278,14 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
     // What is only in a standard library is for those who want to know everything.
     let all = look.args.shared.verbose || look.json;
     let is_shown = |s: &ShownStep| s.own || s.note.is_some() || all;
+    let is_marked = |s: &ShownStep| s.note.is_some() || s.what == ShownKind::Allocates;
     let run = |shown: &ShownFailure| {
         shown.steps.first()?;
         let steps: Vec<RealStep<'_>> = shown
             .steps
             .iter()
             .enumerate()
-            .filter(|(i, s)| is_shown(s) && (*i >= shown.alone || s.note.is_some() || all))
+            .filter(|(i, s)| is_shown(s) && (*i >= shown.alone || is_marked(s) || all))
             .map(|(i, s)| RealStep {
                 n: i as u64 + 1,
                 thread: s.step.thread.into(),
@@ -299,9 +300,9 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
             })
             .collect();
         let mut run = of_steps(failed.model, &shown.threads, &steps);
-        if shown.failure.kind == "deadlock" {
+        if let kind @ ("deadlock" | "livelock") = shown.failure.kind.as_str() {
             // No single thread fails: what they wait for is the reason.
-            run.end = Some(RunEnd::Fails(format!("deadlock: {}", shown.text)));
+            run.end = Some(RunEnd::Fails(format!("{kind}: {}", shown.text)));
         }
         Some(run)
     };
@@ -315,8 +316,15 @@ fn kind(shown: &ShownStep, rust: bool) -> StepKind {
     let TracedStep { kind, len, value, .. } = shown.step;
     let lock = matches!(len, 40 | 56) || len == 4 && !rust;
     let queue = len == CONDITION || len == 4 && rust;
+    match shown.what {
+        ShownKind::Allocates => return StepKind::Alloc,
+        ShownKind::Frees => return StepKind::Free,
+        ShownKind::Returns => return StepKind::Return,
+        ShownKind::Ends => return StepKind::Exit,
+        ShownKind::Fails => return StepKind::Fail,
+        ShownKind::Step => {}
+    }
     match kind {
-        _ if shown.fails => StepKind::Fail,
         OpKind::Write => StepKind::Store,
         OpKind::Update => StepKind::Update,
         OpKind::Acquire if lock => StepKind::Lock,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::run;
 
 /// Compiles a program and explores it; what is said, and the exit code.
-fn explore(file: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
+pub(crate) fn explore(file: &str, source: &str, args: &[&str]) -> (String, Option<i32>) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failures");
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join(file);

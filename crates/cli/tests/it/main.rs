@@ -42,6 +42,7 @@
 //! - `widths`: drawings fit the terminal.
 
 mod ascii;
+mod assumed;
 mod bench;
 mod book;
 mod browser;
@@ -57,6 +58,7 @@ mod failures;
 mod fences;
 mod follow;
 mod formats;
+mod freed;
 mod generate;
 mod graph;
 mod history;

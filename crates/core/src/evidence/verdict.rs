@@ -86,6 +86,8 @@ pub enum Limit {
     Unrepeatable,
     /// Threads in loops were taken to wait for others, without certainty.
     Loops,
+    /// All executions end because an assumption does not hold.
+    Assumptions,
     /// The program did something that cannot be controlled.
     Uncontrolled,
 }

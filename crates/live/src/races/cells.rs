@@ -37,6 +37,8 @@ pub(super) struct Access {
     pub(super) thread: u16,
     pub(super) write: bool,
     pub(super) atomic: bool,
+    /// Whether it frees the bytes.
+    pub(super) free: bool,
     /// Which bytes of the cell.
     pub(super) mask: u8,
     /// How many bytes in all.

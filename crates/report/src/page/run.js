@@ -39,7 +39,7 @@ function bars(run) {
   const slots = run.threads.map(() => []);
   const found = [];
   run.steps.forEach((s, i) => {
-    if (s.kind !== "store" || !(until.has(s.n) || (s.buffers && s.buffers[run.threads[s.thread].name]))) return;
+    if (s.kind !== "store" && s.kind !== "free" || !(until.has(s.n) || (s.buffers && s.buffers[run.threads[s.thread].name]))) return;
     const to = until.has(s.n) ? until.get(s.n) : run.steps.length;
     if (to === i + 1) return;
     const free = slots[s.thread].findIndex((end) => end <= i);
@@ -50,13 +50,20 @@ function bars(run) {
   return found;
 }
 
+// How a thread ends that does not come to its end.
+function stops(run, s) {
+  const why = run.end && run.end.fails || "";
+  if (why.startsWith("livelock") && /^(loops|hangs)/.test(s.note || "")) return "loops";
+  return /^(deadlock|livelock)/.test(why) ? "blocked" : "fails";
+}
+
 function showRun(a, run, source) {
   const names = run.threads.map((t, i) => t.name || `T${i}`);
   const columns = names.map((_, i) => i).filter((i) => run.steps.some((s) => s.thread === i));
   const onCycle = new Set((run.cycle || []).flatMap((c) => [c.from, c.to]));
   const late = new Map((run.late || []).map((l) => [l.store, l.behind]));
   const waits = bars(run);
-  const byNumber = new Map(run.steps.filter((s) => s.kind === "store").map((s) => [s.n, s]));
+  const byNumber = new Map(run.steps.filter((s) => s.kind === "store" || s.kind === "free").map((s) => [s.n, s]));
   const last = run.steps.length - 1;
   const model = modelName(run.model || a.model || "tso");
   const parted = replay(run, run.steps.length, true).parted;
@@ -75,7 +82,10 @@ function showRun(a, run, source) {
     oninput: () => go(Number(slider.value)) });
   const where = make("output", { "aria-live": "polite" });
 
-  const valueOf = (s) => s.kind === "fail" ? `${(run.end && run.end.fails || "").startsWith("deadlock") ? "blocked" : "fails"}: ${s.note || ""}` : s.value === undefined || !s.location ? ""
+  const valueOf = (s) => s.kind === "fail" ? `${stops(run, s)}: ${s.note || ""}`
+    : s.kind === "alloc" ? `allocates ${s.location}` : s.kind === "free" ? `frees ${s.location}`
+    : s.kind === "return" ? "returns" : s.kind === "exit" ? "ends"
+    : s.value === undefined || !s.location ? ""
     : s.kind === "load" ? `reads ${s.location}=${s.value}${s.from === "buffer" ? " from its own buffer" : ""}`
       : s.kind === "update" ? `sets ${s.location}=${s.value} in memory` : `${s.location}=${s.value}`;
   const told = (s) => {

@@ -257,6 +257,9 @@ fn lines(step: &Value) -> Vec<String> {
         "commit" => format!("{} reaches memory", cell(value)),
         "store-fence" => "store-store fence".to_owned(),
         "fail" => "FAILS".to_owned(),
+        "alloc" | "free" => format!("{}({place})", step["kind"].as_str().unwrap_or_default()),
+        "return" => "returns".to_owned(),
+        "exit" => "ends".to_owned(),
         kind => kind.to_owned(),
     };
     let mut lines = vec![cut(&event, MAX_TEXT)];

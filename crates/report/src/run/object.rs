@@ -162,6 +162,14 @@ pub enum StepKind {
     Commit,
     /// The run fails here.
     Fail,
+    /// A block of memory is allocated.
+    Alloc,
+    /// It is freed.
+    Free,
+    /// A function returns whose variables others use.
+    Return,
+    /// The thread ends, and its memory with it.
+    Exit,
 }
 
 /// A value: a number, or the name of the location whose address it is.
@@ -237,7 +245,10 @@ pub enum RunEnd {
 }
 
 /// How the reason of [`RunEnd::Fails`] begins where threads wait for each other.
-pub(crate) const DEADLOCK: &str = "deadlock";
+const DEADLOCK: &str = "deadlock";
+
+/// How it begins where nobody goes on because threads loop.
+const LIVELOCK: &str = "livelock";
 
 impl Run {
     /// Nothing of a run yet.
@@ -269,14 +280,18 @@ impl Run {
         let is = |n: u64| n == step.n || Some(n) == step.of;
         self.cycle.iter().any(|arc| is(arc.from) || is(arc.to))
             || self.late.iter().any(|late| is(late.store) || is(late.behind))
-            || step.kind == StepKind::Fail
+            || matches!(step.kind, StepKind::Fail | StepKind::Alloc | StepKind::Free)
             || step.note.is_some()
     }
 
-    /// Whether it ends because all threads wait for each other: then those that wait do not fail by
-    /// themselves.
-    pub(crate) fn is_deadlock(&self) -> bool {
-        matches!(&self.end, Some(RunEnd::Fails(why)) if why.starts_with(DEADLOCK))
+    /// What a thread does at a step of the kind `fail`: where nobody can go on, no thread fails by itself.
+    pub(crate) fn stops(&self, step: &RunStep) -> &'static str {
+        let Some(RunEnd::Fails(why)) = &self.end else { return "fails" };
+        let note = step.note.as_deref().unwrap_or_default();
+        if why.starts_with(LIVELOCK) && (note.starts_with("loops") || note.starts_with("hangs")) {
+            return "loops";
+        }
+        if why.starts_with(DEADLOCK) || why.starts_with(LIVELOCK) { "blocked" } else { "fails" }
     }
 
     /// The name of a thread.

@@ -79,7 +79,7 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             run.step(n).is_some_and(|store| place(store) == place(&step))
         };
         match real.kind {
-            StepKind::Store if model != Model::Sc => waiting.push(n),
+            StepKind::Store | StepKind::Free if model != Model::Sc => waiting.push(n),
             StepKind::Load | StepKind::Update => {
                 let last = written.iter().find(|(location, _)| Some(*location) == real.location);
                 step.from = Some(match (waiting.iter().any(|of| same(&of)), last) {
@@ -154,7 +154,10 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
-            let memory = run.step(of).map_or(String::new(), RunStep::cell);
+            let memory = run.step(of).map_or(String::new(), |store| match store.kind {
+                StepKind::Free => format!("{} freed", store.cell()),
+                _ => store.cell(),
+            });
             let head = format!("{of}. reaches memory");
             let marked = late(of).is_some();
             return Row { column, head, site: None, body: Vec::new(), memory, marked };
@@ -172,8 +175,11 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Unlock, _) => format!("unlock {}", step.cell()),
             (StepKind::Wait, _) => format!("wait {}", step.cell()),
             (StepKind::Wake, _) => format!("wake {}", step.cell()),
-            (StepKind::Fail, _) if run.is_deadlock() => "blocked".to_owned(),
-            (StepKind::Fail, _) => "fails".to_owned(),
+            (StepKind::Fail, _) => run.stops(step).to_owned(),
+            (StepKind::Alloc, _) => format!("alloc({})", step.cell()),
+            (StepKind::Free, _) => format!("free({})", step.cell()),
+            (StepKind::Return, _) => "returns".to_owned(),
+            (StepKind::Exit, _) => "ends".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
             (StepKind::Join, _) => "join".to_owned(),
             _ => String::new(),

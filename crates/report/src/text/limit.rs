@@ -60,6 +60,10 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
              wrong"
                 .to_owned()
         }
+        Limit::Assumptions => {
+            "each execution ends in an assumption that does not hold, so nothing is said about the program"
+                .to_owned()
+        }
         Limit::Uncontrolled => "the program does something that cannot be controlled".to_owned(),
     }
 }

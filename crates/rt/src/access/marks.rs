@@ -3,6 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
+use weakspot_live::wire::MemoryChange;
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
@@ -103,6 +104,8 @@ fn variables_end(rt: &mut Rt) {
         // SAFETY: as above.
         let area = unsafe { Area::at(from, to - from) };
         step(rt, area.op(OpKind::Free));
+        let pc = rt.pc();
+        rt.trace_memory(MemoryChange::Returned, (from, to - from), &[pc]);
     }
 }
 

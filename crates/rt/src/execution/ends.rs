@@ -12,6 +12,7 @@ use crate::entry::guest::Guest;
 use crate::execution::exceptions::uncaught;
 use crate::execution::exits;
 use crate::report::DEFECT;
+use crate::schedule::closed::report_closed;
 use crate::schedule::finish::finish;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
@@ -54,10 +55,13 @@ pub fn fail_with(
 }
 
 /// There is no such execution: it ends without a word, when the others have done what they can, so that
-/// strategies know what could have come before.
+/// strategies know what could have come before. What others cannot come out of, whatever this thread does,
+/// is a failure all the same.
 pub fn end_quietly(rt: &mut Rt) -> ! {
     settle(rt);
     wait_for_others(rt);
+    report_closed(rt);
+    rt.exploration.not_assumed();
     finish(rt, Ended::Over)
 }
 

@@ -28,6 +28,8 @@ pub struct Counts {
     pub guesses: u64,
     /// Executions that ended with an exit code that is not 0.
     pub exits: u64,
+    /// Executions that ended because an assumption does not hold.
+    pub assumed: u64,
     /// Transactions that began.
     pub transactions: u64,
     /// Loads by the last thread alone, which the strategy was not asked about. What they read depends
@@ -157,6 +159,11 @@ impl Exploration {
     /// The program ends with an exit code that is not 0.
     pub fn failed_by_code(&mut self) {
         self.counts.exits += u64::from(!self.learning);
+    }
+
+    /// The execution ends because an assumption does not hold.
+    pub fn not_assumed(&mut self) {
+        self.counts.assumed += u64::from(!self.learning);
     }
 
     /// What was counted.

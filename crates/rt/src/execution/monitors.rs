@@ -1,7 +1,7 @@
 //! Everything that happens, in its order: the one place from which the monitors get their events.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Message, Place, PlacedFence, TracedStep};
+use weakspot_live::wire::{MemoryChange, MemoryStep, Message, Place, PlacedFence, TracedStep};
 use weakspot_live::{
     Choices, Extra, Finding, Op, OpKind, Order, Races, Step, Sync, Transactions, Watch, preventing,
 };
@@ -102,6 +102,34 @@ impl Runtime {
                 let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
                 self.reporter.send(&Message::Calls(calls.collect()));
             }
+        }
+    }
+}
+
+impl Runtime {
+    /// Tells what the current thread has done to bytes, with the calls that led there, if executions are
+    /// traced.
+    pub fn trace_memory(&self, what: MemoryChange, (addr, len): (usize, usize), calls: &[usize]) {
+        self.trace_memory_of(self.threads.current(), what, (addr as u64, len as u64), calls);
+    }
+
+    /// Tells that a thread uses bytes that are not there.
+    pub fn trace_misuse(&self, thread: usize, op: Op, pc: usize) {
+        let what = MemoryChange::Misused(op.kind);
+        self.trace_memory_of(thread, what, (op.addr, op.len.into()), &[pc]);
+    }
+
+    fn trace_memory_of(
+        &self,
+        thread: usize,
+        what: MemoryChange,
+        (addr, len): (u64, u64),
+        calls: &[usize],
+    ) {
+        if self.config.trace {
+            let places = calls.iter().filter_map(|&pc| self.reporter.place(pc)).collect();
+            let step = MemoryStep { what, thread: thread as u16, addr, len, places };
+            self.reporter.send(&Message::Memory(step));
         }
     }
 }

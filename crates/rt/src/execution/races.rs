@@ -58,6 +58,9 @@ impl Runtime {
 }
 
 fn description(racer: &Racer) -> String {
+    if racer.free {
+        return "free".to_owned();
+    }
     let how = if racer.atomic { "atomic" } else { "plain" };
     let what = if racer.write { "store" } else { "load" };
     let s = if racer.len == 1 { "" } else { "s" };

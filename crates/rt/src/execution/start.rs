@@ -127,6 +127,11 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
     for &(addr, len) in &config.shared {
         shadow.set_shared(addr as usize, len as usize);
     }
+    let mut frames = Frames::new();
+    // Rust sees to it that variables outlive their users.
+    if config.quiet_traps.is_empty() {
+        frames.lend_all(&config.shared);
+    }
     let fd = config.fd;
     let runtime = Runtime {
         private: Private::new(),
@@ -144,7 +149,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         wake_ups: WakeUps::new(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
-        frames: Frames::new(),
+        frames,
         keys: Keys::new(),
         exits: Exits::new(),
         silent_places: SilentPlaces::new(),

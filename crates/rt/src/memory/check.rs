@@ -44,5 +44,6 @@ pub fn wrong(rt: &mut Rt, error: &MemoryError, pc: usize) -> ! {
         rt.shadow.set_shared(area.addr(), area.len() as usize);
         rt.learn(area.addr(), area.len() as usize);
     }
+    rt.trace_misuse(me, error.op, pc);
     ends::fail_with(rt, me, error.kind, pc, &error.text, &error.related)
 }

@@ -1,6 +1,8 @@
 //! What is wrong with an access: the bytes are not in a block, or not any more, or on a stack that is
 //! gone. Nothing is said about memory of others: variables, what was mapped, what libc keeps to itself.
 
+use weakspot_live::{Op, OpKind};
+
 use crate::Runtime;
 use crate::entry::guest::Area;
 use crate::memory::blocks::{Block, Blocks, Done, Found};
@@ -18,6 +20,8 @@ pub struct MemoryError {
     pub related: Vec<(&'static str, Option<usize>, usize)>,
     /// Bytes by which others have to do with it, whom the strategy has to know of.
     pub shared: Option<Area>,
+    /// What is done with which bytes.
+    pub op: Op,
 }
 
 /// What is done with bytes.
@@ -35,6 +39,14 @@ impl Use {
     /// Reading or writing.
     pub fn of(write: bool) -> Use {
         if write { Use::Write } else { Use::Read }
+    }
+
+    fn op(self, area: Area) -> Op {
+        area.op(match self {
+            Use::Read => OpKind::Read,
+            Use::Write => OpKind::Write,
+            Use::Commit => OpKind::Commit,
+        })
     }
 
     fn words(self, len: u32) -> String {
@@ -105,6 +117,7 @@ impl Runtime {
                         text,
                         related: Vec::new(),
                         shared: None,
+                        op: what.op(area),
                     });
                 };
                 let place = match (far, is_behind) {
@@ -120,7 +133,8 @@ impl Runtime {
             format!("{}, {place} a block of {}{state}", what.words(area.len()), bytes(block.size));
         let others = block.freed.is_some_and(|freed| usize::from(freed.thread) != thread);
         let shared = (others && kind == "use-after-free").then_some(area);
-        Some(MemoryError { kind, text, related: history(&block, &self.heap.blocks), shared })
+        let (related, op) = (history(&block, &self.heap.blocks), what.op(area));
+        Some(MemoryError { kind, text, related, shared, op })
     }
 
     /// Whether a block was freed by a store into a buffer, and this thread is not the one that did. Once
@@ -150,7 +164,7 @@ impl Runtime {
         };
         let text = format!("{} {place}", what.words(area.len()));
         let (kind, related) = ("use-after-return", Vec::new());
-        Some(MemoryError { kind, text, related, shared: Some(area) })
+        Some(MemoryError { kind, text, related, shared: Some(area), op: what.op(area) })
     }
 
     /// Whether bytes are below what a thread that does not run has on its stack; not if it is on another
@@ -165,7 +179,8 @@ impl Runtime {
 /// An access to a variable of the same thread whose function has returned.
 pub fn returned(area: Area, what: Use) -> MemoryError {
     let text = format!("{} of a variable whose function has returned", what.words(area.len()));
-    MemoryError { kind: "use-after-return", text, related: Vec::new(), shared: None }
+    let (kind, related) = ("use-after-return", Vec::new());
+    MemoryError { kind, text, related, shared: None, op: what.op(area) }
 }
 
 /// Where a block was freed and allocated: if executions are traced, with the calls that led there.

@@ -8,6 +8,7 @@
 use core::sync::atomic::Ordering;
 
 use crate::access::transactions::{FRAMES, NAMED};
+use crate::config::MOST_THREADS;
 use crate::schedule::coroutine::{LOCAL, STACKS, STRIDE};
 
 /// What is known of the functions of all threads.
@@ -63,6 +64,16 @@ impl Frames {
         }
         *lent = Some((from.min(addr), to.max(addr + len)));
         self.watch()
+    }
+
+    /// Bytes are known to be shared: others have touched those that are on a stack, in executions that these
+    /// were learnt from, and the steps of an execution depend on it.
+    pub fn lend_all(&mut self, shared: &[(u64, u64)]) {
+        for &(addr, len) in shared {
+            if let Some(thread) = stack_of(addr as usize).filter(|&thread| thread < MOST_THREADS) {
+                self.lend(thread, addr as usize, len as usize);
+            }
+        }
     }
 
     /// What others have touched of the stack of a thread.

@@ -9,8 +9,8 @@
 
 use core::ffi::c_void;
 
-use weakspot_live::wire::Message;
-use weakspot_live::{Ended, OpKind, Order};
+use weakspot_live::wire::MemoryChange;
+use weakspot_live::{Ended, Op, OpKind, Order, Sync};
 
 use crate::entry::frame::entry;
 use crate::entry::guest::{Area, Guest};
@@ -213,8 +213,7 @@ fn take(rt: &mut Rt, align: usize, size: usize, pc: usize) -> usize {
 #[cold]
 fn trace_block(rt: &mut Rt, start: usize, size: usize) {
     let calls = rt.calls();
-    let places = calls.iter().filter_map(|&pc| rt.reporter.place(pc)).collect();
-    rt.reporter.send(&Message::Block { addr: start as u64, len: size as u64, places });
+    rt.trace_memory(MemoryChange::Allocated, (start, size), &calls);
     rt.heap.blocks.trace(start, calls);
 }
 
@@ -247,8 +246,12 @@ fn give_back(rt: &mut Rt, start: usize, pc: usize, last: impl FnOnce()) {
         rt.record_free(area, &block, pc);
     }
     if rt.config.trace && rt.is_live() {
-        let calls = rt.calls();
-        rt.heap.blocks.trace_free(start, calls);
+        let mut calls = rt.calls();
+        rt.heap.blocks.trace_free(start, calls.clone());
+        if calls.first() != Some(&pc) {
+            calls.insert(0, pc);
+        }
+        rt.trace_memory(MemoryChange::Freed, (start, block.size), &calls);
     }
     last();
     let thread = if rt.is_live() { rt.threads.current() as u16 } else { 0 };
@@ -289,7 +292,8 @@ fn freeable(rt: &mut Rt, start: usize, pc: usize) -> Block {
     let other = |block: &Block| block.freed.is_some_and(|freed| usize::from(freed.thread) != me);
     // SAFETY: the program has said that it has a block there.
     let shared = near.filter(other).map(|block| unsafe { Area::at(block.start, 4) });
-    wrong(rt, &MemoryError { kind, text, related, shared }, pc)
+    let op = Op { kind: OpKind::Free, len: 1, addr: start as u64 };
+    wrong(rt, &MemoryError { kind, text, related, shared, op }, pc)
 }
 
 /// The bytes of a block that other threads have touched: that it is freed is a step because of them.
@@ -324,7 +328,8 @@ impl Runtime {
         for (addr, len) in self.monitors.stored_within(self.threads.current(), from, to) {
             // SAFETY: the bytes are in the block, which the program gives back.
             let area = unsafe { Area::at(addr as usize, len as usize) };
-            self.record(Event::new(area.op(OpKind::Write), Order::Plain, pc));
+            let store = Event::new(area.op(OpKind::Write), Order::Plain, pc);
+            self.record(store.orders(Sync::Free));
         }
     }
 }
@@ -386,7 +391,13 @@ extern "C" fn free_inner(block: *mut c_void) {
                 let text = "frees what was not allocated".to_owned();
                 wrong(
                     &mut rt,
-                    &MemoryError { kind: "invalid-free", text, related: Vec::new(), shared: None },
+                    &MemoryError {
+                        kind: "invalid-free",
+                        text,
+                        related: Vec::new(),
+                        shared: None,
+                        op: Op { kind: OpKind::Free, len: 1, addr: block as u64 },
+                    },
                     pc,
                 );
             }

@@ -8,6 +8,7 @@ use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, wait
 
 use crate::access::pending::settle;
 use crate::config::Config;
+use crate::schedule::closed::report_deadlock;
 use crate::schedule::finish::{count, finish};
 use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
@@ -207,8 +208,9 @@ fn choose_buffered(rt: &mut Rt) -> usize {
 /// A store leaves its buffer.
 fn commit(rt: &mut Rt, agent: Agent) {
     if let Some((error, pc)) = rt.commit(agent) {
-        let thread = Some(usize::from(agent.of()));
-        rt.related_finding(error.kind, thread, pc, &error.text, &error.related);
+        let thread = usize::from(agent.of());
+        rt.trace_misuse(thread, error.op, pc);
+        rt.related_finding(error.kind, Some(thread), pc, &error.text, &error.related);
         finish(rt, Ended::Over);
     }
 }
@@ -391,12 +393,14 @@ fn stuck(rt: &mut Rt) -> ! {
         finish(rt, Ended::Cut);
     }
     if let Some((thread, pc)) = endless {
+        // The loop may be an assumption.
+        report_deadlock(rt);
         rt.related_finding(ENDLESS, Some(thread), pc, &text, &related);
         finish(rt, Ended::Deadlock);
     }
     let kind = if loops { "livelock" } else { "deadlock" };
     if rt.config.trace {
-        rt.tell_who_waits();
+        rt.tell_who_waits(|_| true);
     }
     rt.related_finding(kind, None, 0, &text, &related);
     finish(rt, Ended::Deadlock)
@@ -404,9 +408,12 @@ fn stuck(rt: &mut Rt) -> ! {
 
 impl Runtime {
     /// Tells what each thread waits for.
-    fn tell_who_waits(&self) {
+    pub(super) fn tell_who_waits(&self, is_told: impl Fn(usize) -> bool) {
         for n in &self.scheduler.next {
             let t = usize::from(n.agent.of());
+            if !is_told(t) {
+                continue;
+            }
             let thread = self.threads.get(t);
             let loops = thread.spin.idle() != Idle::No;
             let calls = if t == self.threads.current() { self.calls() } else { self.calls_of(t) };

@@ -1,13 +1,13 @@
 //! A thread from its first step to its last.
 
-use weakspot_live::wire::Message;
+use weakspot_live::wire::{MemoryChange, Message};
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::execution::monitors::Event;
 use crate::execution::{ends, exits};
 use crate::report::DEFECT;
 use crate::schedule::choice::choose;
-use crate::schedule::coroutine::switch;
+use crate::schedule::coroutine::{STACKS, STRIDE, switch};
 use crate::schedule::threads::{Patience, Start, Until};
 use crate::schedule::turns::{begin_turn, step, switch_to, wait};
 use crate::sys;
@@ -79,6 +79,8 @@ pub fn end(rt: &mut Rt, value: usize) -> ! {
         step(rt, exit);
     }
     rt.record(Event::new(exit, Order::Plain, 0));
+    let me = rt.threads.current();
+    rt.trace_memory(MemoryChange::Ended, (STACKS + me * STRIDE, STRIDE), &[]);
     let thread = rt.threads.me_mut();
     thread.set_value(value);
     thread.set_over();

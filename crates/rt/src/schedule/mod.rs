@@ -10,6 +10,7 @@
 
 pub mod buffers;
 pub mod choice;
+pub mod closed;
 pub mod coroutine;
 pub mod finish;
 pub mod life;

@@ -6,7 +6,8 @@ use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::schedule::threads::{Function, Patience};
 use crate::sync::keys::{self, Destructor};
-use crate::sync::locks::{self, Mutex};
+use crate::sync::locks;
+use crate::sync::mutex::Mutex;
 use crate::sync::pthread;
 use crate::sync::waits::{Condition, condition_destroy, condition_wait, condition_wake};
 

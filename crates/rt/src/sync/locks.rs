@@ -15,21 +15,9 @@ use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
 use crate::sync::misuse::{destroyed, misuse};
+use crate::sync::mutex::{MUTEX, Mutex};
 use crate::{Rt, Runtime};
 
-/// What of `pthread_mutex_t` we use, where glibc has it.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Mutex {
-    held: u32,
-    count: u32,
-    /// The number of the thread that holds it, plus one.
-    owner: u32,
-    users: u32,
-    kind: i32,
-}
-
-const MUTEX: u32 = 40;
 /// The kind of one that was destroyed, as glibc marks it.
 const GONE: i32 = -1;
 /// The bit of one whose next owner hears that the last one has ended with it.
@@ -38,16 +26,6 @@ const ROBUST: i32 = 0x10;
 const KINDS: i32 = 0x3ff;
 const RECURSIVE: i32 = 1;
 const CHECKED: i32 = 2;
-
-impl Mutex {
-    fn kind(self) -> i32 {
-        self.kind & 3
-    }
-
-    fn is_held_by(self, thread: u32) -> bool {
-        self.held != 0 && self.owner == thread
-    }
-}
 
 /// A step that is about an object of this size.
 pub(super) fn op<T: Copy>(kind: OpKind, object: Guest<T>, len: u32) -> Op {

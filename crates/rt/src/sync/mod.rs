@@ -6,6 +6,7 @@ pub mod futex;
 pub mod keys;
 pub mod locks;
 pub mod misuse;
+pub mod mutex;
 pub mod pthread;
 pub mod queues;
 pub mod rwlocks;

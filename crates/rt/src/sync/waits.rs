@@ -16,8 +16,9 @@ use crate::execution::monitors::Event;
 use crate::memory::check::check_object;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, step_conditional, wait};
-use crate::sync::locks::{self, Mutex, area_of, attempt, op, try_step};
+use crate::sync::locks::{self, area_of, attempt, op, try_step};
 use crate::sync::misuse::{destroyed, misuse};
+use crate::sync::mutex::Mutex;
 use crate::sys;
 use crate::{Rt, Runtime};
 
