@@ -55,7 +55,7 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
         Err(limit) => {
             let why = limit_text(&limit, &Names::default());
             let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
-            let said = Said { witness: &last, input: None, checked };
+            let said = Said { witness: &last, input: None, claim: None, checked };
             print!("{}", signed(format, &said.line(json, many)));
             Exit::Unknown
         }

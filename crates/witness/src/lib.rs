@@ -2,6 +2,7 @@
 //! input, what all of them have in common, and how JSON is written on lines.
 
 mod base64;
+mod fence;
 mod file;
 mod history;
 mod keys;
@@ -13,6 +14,7 @@ mod program;
 mod serial;
 mod transactional;
 
+pub use fence::{FENCE, FenceWitness};
 pub use file::{BadWitness, InputHash, input_hash, witness_question};
 pub use history::{HistoryWitness, history_witness_json};
 pub use keys::{model_key, model_of_key, verdict_key};
