@@ -55,7 +55,7 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         "what was recorded is bounded; there are no buffers to explore",
     ),
     (
-        &["run", "cargo test", "cargo run"],
+        &["cargo test", "cargo run"],
         &["witness"],
         "--replay SCHEDULE --log FILE writes an execution",
     ),

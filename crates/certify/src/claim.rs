@@ -9,8 +9,8 @@ use weakspot_witness::{Object, verdict_key};
 pub struct Claim {
     /// What was asked: `litmus`, `reach`, `robust`, ...
     pub question: &'static str,
-    /// The model as scripts write it.
-    pub key: &'static str,
+    /// The model as scripts write it; several are separated by commas.
+    pub key: String,
     /// The model as people write it.
     pub model: String,
     /// `holds`, `violated` or `unknown`.
@@ -21,10 +21,10 @@ impl Claim {
     /// A verdict on a question under the model with this key and name.
     pub(crate) fn new(
         question: &'static str,
-        (key, model): (&'static str, String),
+        (key, model): (&str, String),
         verdict: &Verdict,
     ) -> Claim {
-        Claim { question, key, model, verdict: verdict_key(verdict) }
+        Claim { question, key: key.to_owned(), model, verdict: verdict_key(verdict) }
     }
 
     /// In words.
@@ -35,7 +35,7 @@ impl Claim {
     /// As a part of an object of JSON.
     pub(crate) fn json(&self) -> String {
         let mut object = Object::new();
-        object.string("question", self.question).string("model", self.key);
+        object.string("question", self.question).string("model", &self.key);
         object.string("verdict", self.verdict);
         object.end()
     }

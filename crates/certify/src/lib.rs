@@ -2,6 +2,7 @@
 //! of the searches. Besides them it takes only what reads programs, logs and histories.
 
 mod claim;
+mod executions;
 mod fences;
 mod files;
 mod histories;
@@ -18,7 +19,9 @@ use weakspot_core::Diagnostic;
 use weakspot_core::certify::Rejected;
 use weakspot_lang::Format;
 use weakspot_trace::{HistoryFormat, LogError, LogFormat, LogPlace};
-use weakspot_witness::{FENCE, InputHash, TRANSACTIONAL, is_log_witness, witness_question};
+use weakspot_witness::{
+    FENCE, InputHash, RUN, RunWitness, TRANSACTIONAL, is_log_witness, witness_question,
+};
 
 pub use claim::Claim;
 pub use files::{End, Said, certify_all};
@@ -43,6 +46,9 @@ pub enum Checked {
 
 /// How files are opened.
 pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read + Send>, LogError>;
+
+/// Who executes a program again, and says whether it does what a witness claims.
+pub type Execute<'a> = &'a dyn Fn(&Path, &RunWitness) -> Result<Checked>;
 
 /// Opens a file, and nothing else.
 ///
@@ -72,6 +78,8 @@ pub struct Asked<'a> {
     pub formats: Formats,
     /// How the input is opened.
     pub open: Open<'a>,
+    /// How executions of a program are compared with a witness about them, where that can be done.
+    pub execute: Option<Execute<'a>>,
 }
 
 /// What an input is to be read as.
@@ -100,6 +108,7 @@ pub fn check(asked: &Asked<'_>, claim: &mut Option<Claim>) -> Result<Checked> {
         _ if is_log_witness(&text) => logs::check(asked, &text, claim),
         Some("history") => histories::check(asked, &text, claim),
         Some(TRANSACTIONAL) => transactional::check(asked, &text, claim),
+        Some(RUN) => executions::check(asked, &text, claim),
         Some(FENCE) => fences::check(asked, &text, claim),
         _ => programs::check(asked, &text, claim),
     }

@@ -11,6 +11,7 @@ mod line;
 mod log;
 mod object;
 mod program;
+mod real;
 mod serial;
 mod transactional;
 
@@ -23,5 +24,6 @@ pub use line::{line, seconds};
 pub use log::{LogWitness, is_log_witness};
 pub use object::{Object, push_string};
 pub use program::{SERIAL_PROGRAM, StepJson, Witness};
+pub use real::{RUN, RunEvidence, RunWitness, Wrong};
 pub use serial::{PlacedCommit, SerialEvidence, SerialWitness};
 pub use transactional::{TRANSACTIONAL, TxnHistoryWitness};
