@@ -65,7 +65,7 @@ fn evidence(args: &RunArgs, found: &Answer) -> Option<(RunEvidence, Vec<String>)
         wrong,
     };
     let violated = |verdict: &Verdict| *verdict == Verdict::Violated;
-    for failed in found.failed.iter().filter(|f| !f.advisory && violated(&f.verdict)) {
+    if let Some(failed) = found.failed.iter().find(|f| !f.advisory && violated(&f.verdict)) {
         let under = (failed.model != Model::Sc).then_some(failed.model);
         let known = |f: &&ShownFailure| !f.failure.seen.schedule.is_empty();
         let shown = failed.failures.iter().find(known)?;
@@ -74,7 +74,7 @@ fn evidence(args: &RunArgs, found: &Answer) -> Option<(RunEvidence, Vec<String>)
         let evidence = schedule(failed.model, token, &shown.shared, wrong);
         return Some((evidence, options(args, under, found.fork)));
     }
-    for answer in found.models.iter().filter(|m| !m.advisory && violated(&m.verdict)) {
+    if let Some(answer) = found.models.iter().find(|m| !m.advisory && violated(&m.verdict)) {
         let pair = answer.findings.iter().find(|f| matches!(f.shown, Shown::Again(_)))?;
         let wrong = Wrong::Pair(pair.places.clone());
         let evidence = schedule(answer.model, &pair.found.seen.schedule, &pair.shared, wrong);
