@@ -54,9 +54,8 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         &["buffer-limit"],
         "what was recorded is bounded; there are no buffers to explore",
     ),
-    (&["fence"], &["witness"], "`robust` and `reach` write witnesses of single runs"),
     (
-        &["run", "cargo test", "cargo run"],
+        &["cargo test", "cargo run"],
         &["witness"],
         "--replay SCHEDULE --log FILE writes an execution",
     ),

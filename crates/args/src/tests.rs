@@ -360,9 +360,10 @@ fn conflicts() {
             "plume has room for one history, not for --count 2",
         ),
         ("record --cpus 3 FILE", "--cpus is about random clients: leave out FILE"),
+        ("run --witness w.json --replay 3 a", "--witness is for a search: leave out --replay"),
         (
-            "run --witness w.json a",
-            "`weakspot run` has no --witness: --replay SCHEDULE --log FILE writes an execution",
+            "cargo test --witness w.json",
+            "`weakspot cargo test` has no --witness: --replay SCHEDULE --log FILE writes an execution",
         ),
         (
             "run --under tso --model pso a",

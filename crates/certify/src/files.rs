@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use weakspot_witness::Object;
 
-use crate::{Asked, Checked, Open, check, hash_of, witness_text};
+use crate::{Asked, Checked, Claim, Open, check, hash_of, witness_text};
 
 /// How all of it ends, in rising order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +41,8 @@ pub struct Said<'a> {
     pub witness: &'a Path,
     /// The input that it is about, if that is among the files.
     pub input: Option<&'a Path>,
+    /// What it claims, if it could be read.
+    pub claim: Option<Claim>,
     /// What it came to.
     pub checked: Result<Checked>,
 }
@@ -59,10 +61,15 @@ impl Said<'_> {
 
     /// One word, and why.
     fn words(&self) -> (&'static str, String) {
+        let claim = self.claim.as_ref().map(Claim::text);
+        let claimed = |what: &str, why: &str| match &claim {
+            Some(claim) => format!("{claim}, {what}{why}"),
+            None => why.to_owned(),
+        };
         match &self.checked {
-            Ok(Checked::Certified(how)) => ("certified", how.clone()),
-            Ok(Checked::Unknown(why)) => ("unknown", why.clone()),
-            Ok(Checked::Rejected(why)) => ("rejected", why.clone()),
+            Ok(Checked::Certified(by)) => ("certified", claimed("", by)),
+            Ok(Checked::Unknown(why)) => ("unknown", claimed("not checked: ", why)),
+            Ok(Checked::Rejected(why)) => ("rejected", claimed("not shown: ", why)),
             Ok(Checked::Refused { text, why }) => {
                 let (line, column) = why.span.line_column(text);
                 let name = self.input.map_or_else(String::new, |i| i.display().to_string());
@@ -89,7 +96,11 @@ impl Said<'_> {
         }
         object.string("question", "certify");
         object.string("witness", &witness.to_string());
-        object.string("verdict", word).string("message", &why).raw("schema", 1);
+        object.string("verdict", word);
+        if let Some(claim) = &self.claim {
+            object.raw("claim", claim.json());
+        }
+        object.string("message", &why).raw("schema", 1);
         object.end() + "\n"
     }
 }
@@ -108,7 +119,9 @@ pub fn certify_all<'a>(
         say(&said);
     };
     if let [input, witness] = files {
-        say(Said { witness, input: Some(input), checked: check(&asked(input, witness)) });
+        let mut claim = None;
+        let checked = check(&asked(input, witness), &mut claim);
+        say(Said { witness, input: Some(input), claim, checked });
         return worst;
     }
     let mut inputs: HashMap<String, &'a Path> = HashMap::new();
@@ -120,22 +133,23 @@ pub fn certify_all<'a>(
                 Ok(hash) => drop(inputs.entry(hash).or_insert(file)),
                 Err(error) => {
                     let checked = Err(anyhow!(error)).with_context(|| "failed to read it");
-                    say(Said { witness: file, input: None, checked });
+                    say(Said { witness: file, input: None, claim: None, checked });
                 }
             },
         }
     }
     if witnesses.is_empty() {
         let checked = Err(anyhow!("none of the files is a witness"));
-        say(Said { witness: &files[files.len() - 1], input: None, checked });
+        say(Said { witness: &files[files.len() - 1], input: None, claim: None, checked });
     }
     for (witness, hash) in witnesses {
         let input = inputs.get(&hash).copied();
+        let mut claim = None;
         let checked = match input {
-            Some(input) => check(&asked(input, witness)),
+            Some(input) => check(&asked(input, witness), &mut claim),
             None => Err(anyhow!("none of the files is the input that this witness is about")),
         };
-        say(Said { witness, input, checked });
+        say(Said { witness, input, claim, checked });
     }
     worst
 }

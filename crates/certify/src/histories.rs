@@ -5,14 +5,21 @@ use weakspot_core::{HistoryEvidence, HistoryModel, certify};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, nth_history};
 use weakspot_witness::HistoryWitness;
 
-use crate::{Asked, Checked, judged};
+use crate::claim::counted;
+use crate::{Asked, Checked, Claim, judged};
 
 /// So many operations are looked at by definition, which takes the fourth power of them.
 const MAX_OPERATIONS: usize = 100;
 
 /// Checks a witness about a history.
-pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let mut witness = HistoryWitness::from_json(text).with_context(|| asked.unread())?;
+    let key = witness.model.key();
+    let name = match witness.model {
+        HistoryModel::Coherence => key.to_owned(),
+        _ => key.to_uppercase(),
+    };
+    *claim = Some(Claim::new("history", (key, name), &witness.verdict));
     asked.is_about(&witness.input_hash, "history")?;
     let name = asked.name();
     let number = witness.number;
@@ -25,17 +32,18 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
     let checked = certify::history(&ops, *model, verdict, evidence).and_then(|()| match evidence {
         HistoryEvidence::Linear { .. } if *model == HistoryModel::Coherence => {
-            Ok("the order of each variable does what was recorded")
+            Ok("by an order of the operations on each variable".to_owned())
         }
-        HistoryEvidence::Linear { .. } => {
-            Ok("the run is one of the machine, and does what was recorded")
+        HistoryEvidence::Linear { steps, .. } => {
+            Ok(format!("by a run of {}", counted(steps.len(), "step")))
         }
-        HistoryEvidence::Cycle(_) => Ok("every edge of the cycle is there"),
-        HistoryEvidence::Refuted { .. } => {
-            Ok("every edge of the cycles is there, and the proof leaves no order of the writes")
-        }
+        HistoryEvidence::Cycle(_) => Ok("by a cycle of orders that all hold".to_owned()),
+        HistoryEvidence::Refuted { conflicts, .. } => Ok(format!(
+            "by {} and a proof that they leave no order",
+            counted(conflicts.len(), "cycle")
+        )),
         HistoryEvidence::ByDefinition => certify::search_history(&ops, *model, verdict, max_ops)
-            .map(|()| "the definition, evaluated literally, says the same"),
+            .map(|()| "by the definition, evaluated literally".to_owned()),
     });
     Ok(judged(checked, |n| {
         format!(

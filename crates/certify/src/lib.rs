@@ -1,6 +1,9 @@
 //! Witness files, checked against the inputs that they are about: by the definitions in `core`, without any
 //! of the searches. Besides them it takes only what reads programs, logs and histories.
 
+mod claim;
+mod executions;
+mod fences;
 mod files;
 mod histories;
 mod logs;
@@ -16,14 +19,17 @@ use weakspot_core::Diagnostic;
 use weakspot_core::certify::Rejected;
 use weakspot_lang::Format;
 use weakspot_trace::{HistoryFormat, LogError, LogFormat, LogPlace};
-use weakspot_witness::{InputHash, TRANSACTIONAL, is_log_witness, witness_question};
+use weakspot_witness::{
+    FENCE, InputHash, RUN, RunWitness, TRANSACTIONAL, is_log_witness, witness_question,
+};
 
+pub use claim::Claim;
 pub use files::{End, Said, certify_all};
 
 /// What a witness came to.
 #[derive(Debug)]
 pub enum Checked {
-    /// It shows what it claims, and how.
+    /// It shows what it claims, and by what: `by a run of 4 steps`.
     Certified(String),
     /// To check it takes too much work.
     Unknown(String),
@@ -40,6 +46,9 @@ pub enum Checked {
 
 /// How files are opened.
 pub type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Read + Send>, LogError>;
+
+/// Who executes a program again, and says whether it does what a witness claims.
+pub type Execute<'a> = &'a dyn Fn(&Path, &RunWitness) -> Result<Checked>;
 
 /// Opens a file, and nothing else.
 ///
@@ -69,6 +78,8 @@ pub struct Asked<'a> {
     pub formats: Formats,
     /// How the input is opened.
     pub open: Open<'a>,
+    /// How executions of a program are compared with a witness about them, where that can be done.
+    pub execute: Option<Execute<'a>>,
 }
 
 /// What an input is to be read as.
@@ -85,19 +96,21 @@ pub struct Formats {
 /// Witnesses with more bytes are not read.
 const MAX_WITNESS: u64 = 1 << 32;
 
-/// Checks a witness against its input.
+/// Checks a witness against its input. `claim`: what it claims, as soon as it is read.
 ///
 /// # Errors
 ///
 /// A file cannot be read, or the witness is about another input.
-pub fn check(asked: &Asked<'_>) -> Result<Checked> {
+pub fn check(asked: &Asked<'_>, claim: &mut Option<Claim>) -> Result<Checked> {
     let text = witness_text(asked.witness)?;
     match witness_question(&text).as_deref() {
-        Some("serial") => transactions::check(asked, &text),
-        _ if is_log_witness(&text) => logs::check(asked, &text),
-        Some("history") => histories::check(asked, &text),
-        Some(TRANSACTIONAL) => transactional::check(asked, &text),
-        _ => programs::check(asked, &text),
+        Some("serial") => transactions::check(asked, &text, claim),
+        _ if is_log_witness(&text) => logs::check(asked, &text, claim),
+        Some("history") => histories::check(asked, &text, claim),
+        Some(TRANSACTIONAL) => transactional::check(asked, &text, claim),
+        Some(RUN) => executions::check(asked, &text, claim),
+        Some(FENCE) => fences::check(asked, &text, claim),
+        _ => programs::check(asked, &text, claim),
     }
 }
 
@@ -159,12 +172,9 @@ fn hash_of(path: &Path, open: Open<'_>) -> std::io::Result<String> {
 }
 
 /// What the definitions say; `too_large`: what is said of an input with more than so many parts.
-fn judged(
-    checked: Result<&'static str, Rejected>,
-    too_large: impl FnOnce(usize) -> String,
-) -> Checked {
+fn judged(checked: Result<String, Rejected>, too_large: impl FnOnce(usize) -> String) -> Checked {
     match checked {
-        Ok(how) => Checked::Certified(how.to_owned()),
+        Ok(by) => Checked::Certified(by),
         Err(Rejected::TooLarge(n)) => Checked::Unknown(too_large(n)),
         Err(rejected) => Checked::Rejected(rejected.to_string()),
     }

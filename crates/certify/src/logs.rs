@@ -1,19 +1,22 @@
 //! Witnesses about logs of one execution.
 
 use anyhow::{Context, Result, anyhow};
-use weakspot_core::certify;
 use weakspot_core::monitors::{Form, reports};
+use weakspot_core::{Verdict, certify};
 use weakspot_trace::{LogError, LogFormat, LogReader, sc_events};
-use weakspot_witness::LogWitness;
+use weakspot_witness::{LogWitness, model_key};
 
-use crate::{Asked, Checked};
+use crate::{Asked, Checked, Claim};
 
 /// So many events are looked at by definition.
 const MAX_EVENTS: usize = 1_000_000;
 
 /// Checks a witness about a log.
-pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let witness = LogWitness::from_json(text).with_context(|| asked.unread())?;
+    let model = (model_key(witness.model), witness.model.to_string());
+    let verdict = if witness.run.is_some() { Verdict::Violated } else { Verdict::Holds };
+    *claim = Some(Claim::new("monitor", model, &verdict));
     asked.is_about(&witness.input_hash, "log")?;
     let name = asked.name();
     let max_events = asked.max_states.unwrap_or(MAX_EVENTS);
@@ -22,10 +25,9 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     let (events, tables) = read.map_err(|error| anyhow!(error.of(&name)))?;
     if let Some(run) = &witness.run {
         return Ok(match certify::delayed(&events, &tables, run) {
-            Ok(()) => Checked::Certified(format!(
-                "the program of the log has the run under {}, and SC has none like it",
-                witness.model
-            )),
+            Ok(()) => {
+                Checked::Certified("by a run of the log's program that SC does not have".to_owned())
+            }
             Err(rejected) => Checked::Rejected(rejected.to_string()),
         });
     }
@@ -37,7 +39,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     let form = if witness.last_only { Form::Last } else { Form::All };
     let found = reports(&events, &tables, witness.model, form);
     Ok(match found.first() {
-        None => Checked::Certified("the monitor by definition reports nothing either".to_owned()),
+        None => Checked::Certified("by the definition of the monitor".to_owned()),
         Some(report) => Checked::Rejected(format!(
             "the monitor by definition reports that event {} overtakes event {}",
             report.access + 1,

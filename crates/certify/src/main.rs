@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         max_states,
         formats: Formats::default(),
         open: &file,
+        execute: None,
     };
     let many = files.len() > 2;
     let mut stdout = std::io::stdout().lock();

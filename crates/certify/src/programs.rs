@@ -3,85 +3,59 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::certify::{Rejected, Shows};
-use weakspot_core::machine::Machine;
+use weakspot_core::certify::{Rejected, Shows, StateSet};
+use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::serial::{BufferedReads, relation, txn_run};
-use weakspot_core::{Evidence, certify};
+use weakspot_core::{Evidence, Model, Program, Verdict, certify};
 use weakspot_lang::{Format, Parsed};
-use weakspot_witness::{SERIAL_PROGRAM, Witness, input_hash};
+use weakspot_witness::{SERIAL_PROGRAM, Witness, input_hash, model_key};
 
-use crate::{Asked, Checked, judged};
+use crate::claim::counted;
+use crate::{Asked, Checked, Claim, judged};
 
 /// So many states are looked at by definition.
-const MAX_STATES: usize = 1_000_000;
+pub(crate) const MAX_STATES: usize = 1_000_000;
 
 /// Checks a witness about a program.
-pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     // First of all: what the input should be, the witness says.
     let witness = Witness::from_json(text).with_context(|| asked.unread())?;
+    let question = match witness.question.as_str() {
+        "litmus" => "litmus",
+        "reach" => "reach",
+        "robust" => "robust",
+        SERIAL_PROGRAM => "serial",
+        other => bail!("no way to certify an answer to `{other}`"),
+    };
+    let model = (model_key(witness.model), witness.model.to_string());
+    *claim = Some(Claim::new(question, model, &witness.verdict));
     let max_states = asked.max_states.unwrap_or(MAX_STATES);
-    let text = read(asked).with_context(|| asked.name())?;
-    let format = asked.formats.language.or_else(|| Format::of_path(asked.input));
-    let parsed = match weakspot_lang::parse(format.unwrap_or_else(|| Format::guess(&text)), &text) {
+    let (text, format) = read(asked).with_context(|| asked.name())?;
+    let parsed = match weakspot_lang::parse(format, &text) {
         Ok(parsed) => parsed,
         Err(why) => return Ok(Checked::Refused { text, why }),
     };
     asked.is_same(&input_hash(text.as_bytes()), &witness.input_hash, "input")?;
-    let parsed = match witness.question.as_str() {
+    let parsed = match question {
         "litmus" => parsed.with_observed_asked(),
         _ => parsed,
     };
-    let (program, model) = (&parsed.program, witness.model);
-    let checked =
-        match witness.question.as_str() {
-            "litmus" => certify::condition(program, model, &witness.verdict, &witness.evidence)
-                .and_then(|()| match witness.evidence {
-                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Exhausted { .. }
-                    | Evidence::Abstracted { .. }
-                    | Evidence::Inductive(_) => {
-                        certify::search(program, model, &witness.verdict, max_states)
-                            .map(|()| "a search of all states by definition finds the same")
-                    }
-                }),
-            "reach" => certify::everything(program, model, &witness.verdict, &witness.evidence)
-                .and_then(|()| match witness.evidence {
-                    Evidence::Run(_) => Ok("the run is one of the machine, and its end decides"),
-                    Evidence::Abstracted { ref abstraction, .. } => {
-                        certify::search_abstraction(program, model, abstraction, max_states)
-                            .map(|()| "every state is like one of finitely many, and none is bad")
-                    }
-                    Evidence::Inductive(ref set) => {
-                        certify::inductive(program, model, Shows::Everything, set)
-                            .map(|()| "no step leads out of the set of states, and none is bad")
-                    }
-                    Evidence::Exhausted { .. } => {
-                        certify::search_everything(program, model, &witness.verdict, max_states)
-                            .map(|()| "a search of all states by definition finds the same")
-                    }
-                }),
-            "robust" => certify::robust(program, model, &witness.verdict, &witness.evidence)
-                .and_then(|()| match witness.evidence {
-                    Evidence::Run(_) => {
-                        Ok("the run is one of the machine, and SC has none like it")
-                    }
-                    Evidence::Inductive(ref set) => {
-                        certify::inductive(program, model, Shows::Robust, set).map(
-                            |()| "no step leads out of the set of states, and none closes a cycle",
-                        )
-                    }
-                    Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
-                        certify::search_robust(program, model, &witness.verdict, max_states)
-                            .map(|()| "SC allows every execution by definition")
-                    }
-                }),
-            SERIAL_PROGRAM => transactions(&parsed, &witness, max_states),
-            other => bail!("no way to certify an answer to `{other}`"),
-        };
-    Ok(match checked {
+    let program = &parsed.program;
+    let under = (witness.model, &witness.verdict);
+    let checked = match question {
+        "litmus" => litmus(program, &witness, max_states),
+        "reach" => reach(program, under, &witness.evidence, max_states),
+        "robust" => robust(program, under, &witness.evidence, max_states),
+        _ => transactions(&parsed, &witness, max_states),
+    };
+    Ok(judged_program(checked))
+}
+
+/// What the definitions say about a program.
+pub(crate) fn judged_program(checked: Result<String, Rejected>) -> Checked {
+    match checked {
         Err(Rejected::OutOfReach(n)) => Checked::Unknown(format!(
-            "the claim that the program is robust was not checked. All executions can be listed by \
-             definition only for a program without loops, with declared memory that has one initial \
+            "all executions can be listed by definition only for a program without loops, with declared memory that has one initial \
              value, and with at most {n} executions (--max-states allows more)"
         )),
         Err(Rejected::Coarse) => Checked::Unknown(
@@ -91,15 +65,77 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
         checked => judged(checked, |n| {
             format!("more than {n} states by definition; --max-states allows more")
         }),
-    })
+    }
+}
+
+/// Whether its condition on final states is valid.
+fn litmus(program: &Program, witness: &Witness, max_states: usize) -> Result<String, Rejected> {
+    let Witness { model, verdict, evidence, .. } = witness;
+    certify::condition(program, *model, verdict, evidence)?;
+    match evidence {
+        Evidence::Run(run) => Ok(by_run(run)),
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } | Evidence::Inductive(_) => {
+            certify::search(program, *model, verdict, max_states)
+                .map(|()| "by a search of all states".to_owned())
+        }
+    }
+}
+
+/// Whether everything holds that it asks.
+pub(crate) fn reach(
+    program: &Program,
+    (model, verdict): (Model, &Verdict),
+    evidence: &Evidence,
+    max_states: usize,
+) -> Result<String, Rejected> {
+    certify::everything(program, model, verdict, evidence)?;
+    match evidence {
+        Evidence::Run(run) => Ok(by_run(run)),
+        Evidence::Abstracted { abstraction, .. } => {
+            certify::search_abstraction(program, model, abstraction, max_states)
+                .map(|()| "by finitely many states that all others are like".to_owned())
+        }
+        Evidence::Inductive(set) => {
+            certify::inductive(program, model, Shows::Everything, set).map(|()| by_set(set))
+        }
+        Evidence::Exhausted { .. } => {
+            certify::search_everything(program, model, verdict, max_states)
+                .map(|()| "by a search of all states".to_owned())
+        }
+    }
+}
+
+/// Whether it is robust.
+pub(crate) fn robust(
+    program: &Program,
+    (model, verdict): (Model, &Verdict),
+    evidence: &Evidence,
+    max_states: usize,
+) -> Result<String, Rejected> {
+    certify::robust(program, model, verdict, evidence)?;
+    match evidence {
+        Evidence::Run(run) => Ok(format!("{} that SC does not have", by_run(run))),
+        Evidence::Inductive(set) => {
+            certify::inductive(program, model, Shows::Robust, set).map(|()| by_set(set))
+        }
+        Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
+            certify::search_robust(program, model, verdict, max_states)
+                .map(|()| "by all executions, which SC allows".to_owned())
+        }
+    }
+}
+
+fn by_run(run: &Schedule) -> String {
+    format!("by a run of {}", counted(run.steps.len(), "step"))
+}
+
+fn by_set(set: &StateSet) -> String {
+    let states = usize::try_from(set.states).unwrap_or(usize::MAX);
+    format!("by an inductive set of {}", counted(states, "state"))
 }
 
 /// Whether the transactions of a program are serializable. A cycle is found by the definition.
-fn transactions(
-    parsed: &Parsed,
-    witness: &Witness,
-    max_steps: usize,
-) -> Result<&'static str, Rejected> {
+fn transactions(parsed: &Parsed, witness: &Witness, max_steps: usize) -> Result<String, Rejected> {
     let Parsed { program, transactions, .. } = parsed;
     let (model, verdict) = (witness.model, &witness.verdict);
     // Before there was a choice the reading was static.
@@ -117,19 +153,20 @@ fn transactions(
     };
     let evidence = &witness.evidence;
     certify::transactions(program, transactions, asked, verdict, evidence, cycle.as_ref())?;
-    if cycle.is_some() {
-        return Ok("the run is one of the machine, and its transactions have to come before each \
-                   other in a cycle");
+    if let (Some(_), Evidence::Run(run)) = (&cycle, evidence) {
+        return Ok(format!("{} and a cycle of its transactions", by_run(run)));
     }
     certify::search_transactions(program, transactions, asked, verdict, max_steps)
-        .map(|()| "all executions are serializable, by definition")
+        .map(|()| "by all executions, which are serializable".to_owned())
 }
 
-/// The text of the program.
-fn read(asked: &Asked<'_>) -> Result<String> {
+/// The text of the program, and its language.
+pub(crate) fn read(asked: &Asked<'_>) -> Result<(String, Format)> {
     let mut bytes = Vec::new();
     let mut source = (asked.open)(asked.input).map_err(|error| anyhow!(error.message))?;
     source.read_to_end(&mut bytes).context("failed to read")?;
     let format = asked.formats.language.or_else(|| Format::of_path(asked.input));
-    Format::decode(format, bytes).context("it is no UTF-8 text")
+    let text = Format::decode(format, bytes).context("it is no UTF-8 text")?;
+    let format = format.unwrap_or_else(|| Format::guess(&text));
+    Ok((text, format))
 }

@@ -5,14 +5,17 @@ use weakspot_core::{TxnEvidence, certify};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, RecordedTxns};
 use weakspot_witness::TxnHistoryWitness;
 
-use crate::{Asked, Checked, judged};
+use crate::claim::counted;
+use crate::{Asked, Checked, Claim, judged};
 
 /// So many sets of transactions are tried.
 const MAX_SETS: usize = 1_000_000;
 
 /// Checks a witness about a history of transactions.
-pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let witness = TxnHistoryWitness::from_json(text).with_context(|| asked.unread())?;
+    let key = witness.model.key();
+    *claim = Some(Claim::new("history", (key, key.replace('-', " ")), &witness.verdict));
     asked.is_about(&witness.input_hash, "history")?;
     let name = asked.name();
     let read = read(asked).map_err(|error| anyhow!(error.of(&name)))?;
@@ -21,11 +24,17 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
     let most = asked.max_states.unwrap_or(MAX_SETS);
     let checked =
         certify::transactional(&txns, *model, verdict, evidence).and_then(|()| match evidence {
-            TxnEvidence::Order(_) => Ok("the commit order is one that the model allows"),
-            TxnEvidence::Cycle { .. } => Ok("every fact holds, and together they form a cycle"),
-            TxnEvidence::Misread { .. } => Ok("the read is wrong under every model"),
+            TxnEvidence::Order(order) => {
+                Ok(format!("by a commit order of {}", counted(order.len(), "transaction")))
+            }
+            TxnEvidence::Cycle { cycle, .. } => {
+                Ok(format!("by a cycle of {} that hold", counted(cycle.len(), "fact")))
+            }
+            TxnEvidence::Misread { .. } => {
+                Ok("by a read that is wrong under every model".to_owned())
+            }
             TxnEvidence::Searched => certify::search_transactional(&txns, most)
-                .map(|()| "no order of the transactions explains what was read"),
+                .map(|()| "by a search of all orders of the transactions".to_owned()),
         });
     Ok(judged(checked, |n| {
         format!(

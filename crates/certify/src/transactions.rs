@@ -9,16 +9,23 @@ use weakspot_core::serial::{
 };
 use weakspot_core::{LogBatch, LogKind, LogTables, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_trace::{LogError, each_batch};
-use weakspot_witness::{PlacedCommit, SerialEvidence, SerialWitness};
+use weakspot_witness::{PlacedCommit, SerialEvidence, SerialWitness, model_key};
 
-use crate::{Asked, Checked, judged, logs};
+use crate::claim::counted;
+use crate::{Asked, Checked, Claim, judged, logs};
 
 /// All executions of a trace with more events are not listed: there are exponentially many.
 const MAX_EVENTS: usize = 12;
 
 /// Checks a witness about transactions.
-pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
+pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let witness = SerialWitness::from_json(text).with_context(|| asked.unread())?;
+    let verdict = match witness.evidence {
+        SerialEvidence::Cycle(_) => Verdict::Violated,
+        SerialEvidence::Order(_) | SerialEvidence::Groups(_) => Verdict::Holds,
+    };
+    let model = (model_key(witness.model), witness.model.to_string());
+    *claim = Some(Claim::new("serial", model, &verdict));
     asked.is_about(&witness.input_hash, "log")?;
     let log = Log { asked, number: witness.trace };
     let known = log.scan().map_err(|error| anyhow!(error.of(&asked.name())))?;
@@ -41,8 +48,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str) -> Result<Checked> {
         )
     });
     Ok(match (checked, witness.trace) {
-        (Checked::Certified(how), Some(trace)) => {
-            Checked::Certified(format!("{how} (trace {} of the log)", trace + 1))
+        (Checked::Certified(by), Some(trace)) => {
+            Checked::Certified(format!("{by} (trace {} of the log)", trace + 1))
         }
         (checked, _) => checked,
     })
@@ -118,7 +125,7 @@ fn execution(
     witness: &SerialWitness,
     tables: &LogTables,
     has_commits: bool,
-) -> Result<&'static str, Rejected> {
+) -> Result<String, Rejected> {
     if witness.model != Model::Sc && !has_commits {
         return Err(Rejected::Transactions(
             0,
@@ -142,13 +149,13 @@ fn execution(
                 Ok(now <= last)
             })?;
             check.end()?;
-            Ok("each of its transactions has to come before the next, in a cycle")
+            Ok(format!("by a cycle of {}", counted(cycle.0.len(), "conflict")))
         }
         SerialEvidence::Order(order) => {
             let mut check = OrderCheck::new(relation, order)?;
             log.events(known, &mut |event, _| check.event(event).map(|()| true))?;
             check.end()?;
-            Ok("the order of the transactions respects all conflicts")
+            Ok(format!("by an order of {}", counted(order.len(), "transaction")))
         }
         SerialEvidence::Groups(_) => Err(Rejected::WrongKind),
     }
@@ -160,7 +167,7 @@ fn trace(
     tables: &LogTables,
     commits: &[PlacedCommit],
     most: usize,
-) -> Result<&'static str, Rejected> {
+) -> Result<String, Rejected> {
     let Some(reads) = witness.buffered else { return Err(Rejected::WrongKind) };
     let mode = TraceMode::Exact(reads);
     let mut events: Vec<TxnEvent> = Vec::new();
@@ -170,17 +177,16 @@ fn trace(
         access.push(unit);
         Ok(true)
     })?;
-    let (verdict, evidence, how) = match &witness.evidence {
+    let (verdict, evidence, by) = match &witness.evidence {
         SerialEvidence::Cycle(cycle) => {
             let events = execution_of(&events, commits)?;
-            let how = "TSO lets the stores of the trace reach memory so, and then each of the \
-                       transactions has to come before the next, in a cycle";
-            (Verdict::Violated, TraceEvidence::Execution { events, cycle: cycle.clone() }, how)
+            let edges = counted(cycle.0.len(), "conflict");
+            let by = format!("by an execution of the trace with a cycle of {edges}");
+            (Verdict::Violated, TraceEvidence::Execution { events, cycle: cycle.clone() }, by)
         }
         SerialEvidence::Groups(groups) => {
-            let how =
-                "conflicts lead from group to group, and no group of transactions has a cycle";
-            (Verdict::Holds, TraceEvidence::Groups(groups.clone()), how)
+            let by = format!("by {} without a cycle", counted(groups.len(), "group"));
+            (Verdict::Holds, TraceEvidence::Groups(groups.clone()), by)
         }
         SerialEvidence::Order(_) => return Err(Rejected::WrongKind),
     };
@@ -194,9 +200,9 @@ fn trace(
         && groups.iter().any(|group| matches!(group.why, NoCycle::Searched { .. }))
     {
         certify::search_trace(&events, &access, mode, &verdict, most)?;
-        return Ok("all executions of the trace are serializable, by definition");
+        return Ok("by all executions of the trace".to_owned());
     }
-    Ok(how)
+    Ok(by)
 }
 
 /// A trace with commits.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use anyhow::Result;
-use weakspot_certify::{Asked, Checked, End, Formats, Said, certify_all};
+use weakspot_certify::{Asked, Checked, End, Execute, Formats, Said, certify_all};
 use weakspot_core::Names;
 use weakspot_input::source;
-use weakspot_report::{Severity, limit_text, render};
+use weakspot_report::{RunWitness, Severity, limit_text, render};
 
 use crate::args::{CertifyArgs, InputFormat, OutputFormat};
+use crate::run::witness;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::signed::signed;
@@ -36,7 +37,11 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
             history: args.input_format.and_then(InputFormat::history),
         };
         let max_states = args.max_states;
-        let asked = |input, witness| Asked { input, witness, max_states, formats, open: &open };
+        let execute =
+            |program: &Path, witness: &RunWitness| witness::check(program, witness, bounds);
+        let execute = Some(&execute as Execute<'_>);
+        let asked =
+            |input, witness| Asked { input, witness, max_states, formats, open: &open, execute };
         Ok(certify_all(&args.files, &open, &asked, &mut |said| {
             let _ = sender.send(shown(said, json, many, color));
         }))
@@ -55,7 +60,7 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
         Err(limit) => {
             let why = limit_text(&limit, &Names::default());
             let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
-            let said = Said { witness: &last, input: None, checked };
+            let said = Said { witness: &last, input: None, claim: None, checked };
             print!("{}", signed(format, &said.line(json, many)));
             Exit::Unknown
         }

@@ -4,15 +4,17 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use weakspot_core::certify::{Rejected, Shows};
+use weakspot_core::fence_proof::check_claim;
 use weakspot_core::{
-    Certification, Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program, Verdict,
-    same_program,
+    Certification, Evidence, Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program,
+    Verdict, same_program,
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::patch::{Patches, has_fence, patches};
 use weakspot_lang::{Format, Parsed};
-use weakspot_report::{FenceAnswer, FenceLine, Head};
+use weakspot_report::{FenceAnswer, FenceLine, FenceWitness, Head, input_hash};
 
 use crate::args::{FenceArgs, FenceGoal};
 use weakspot_jobs::exit::Exit;
@@ -90,7 +92,7 @@ fn ask_model(
         FenceCosts { full: args.cost.full, store_store: stores.then_some(args.cost.store_store) };
     let question = FenceQuestion { model, goal, costs };
     let limits = &job.limits(limits);
-    let (found, certification) = match find(parsed, &patches, question, limits) {
+    let (found, mut certification) = match find(parsed, &patches, question, limits) {
         Ok(found) => found,
         Err(why) => {
             let of = (&parsed.program, &parsed.names);
@@ -105,7 +107,18 @@ fn ask_model(
     // The steps of these runs go over the edges of the places.
     let asked = goal.question(&patches.places.program);
     let missed = found.clauses.first().map(|clause| (&asked, &clause.run));
-    let head = job.head(model, &found.verdict, start.elapsed(), certification);
+    let time = start.elapsed();
+    let witness = match witness(job, parsed, &patches, question, (&found, limits)) {
+        Ok(witness) => witness,
+        Err(why) => {
+            let of = (&parsed.program, &parsed.names);
+            return job.refuse_answer(Some(model), source, of, why);
+        }
+    };
+    if witness.as_ref().is_some_and(|(_, is_checked)| *is_checked) {
+        certification = Certification::Checked;
+    }
+    let head = job.head(model, &found.verdict, time, certification);
     let answer = FenceAnswer {
         head: Head { limit: found.limit.as_ref(), ..head },
         names: &parsed.names,
@@ -124,6 +137,62 @@ fn ask_model(
     if let Some(path) = &args.output {
         write_patch(job, path, patched.as_deref());
     }
+    match witness {
+        Some((witness, _)) => {
+            let input_hash = input_hash(source.text.as_bytes());
+            let text = || Ok(FenceWitness { input_hash, ..witness }.to_json());
+            job.write_witness(found.verdict == Verdict::Violated, text);
+        }
+        None => job.lack_witness(),
+    }
+}
+
+/// The witness that `--witness` asks for, but for the input's hash, and whether all of it was checked. There is none if it is not
+/// known what reaches the goal, or if only the text with fences was searched.
+fn witness(
+    job: &Job<'_, ()>,
+    parsed: &Parsed,
+    patches: &Patches,
+    question: FenceQuestion,
+    (found, limits): (&Fences, &Limits),
+) -> Result<Option<(FenceWitness, bool)>, NoAnswer> {
+    let FenceQuestion { model, goal, costs } = question;
+    let is_known = found.fences.is_some() || found.optimal && found.limit.is_none();
+    let is_same =
+        found.clauses.is_empty() || same_program(&parsed.program, &patches.places.program);
+    if job.shared.witness.is_none() || !is_known || !is_same {
+        return Ok(None);
+    }
+    let (mut fences, mut enough) = (None, Certification::Checked);
+    if let Some(chosen) = &found.fences {
+        let refused = |_| NoAnswer::Rejected(Rejected::Fences("the text with fences is refused"));
+        let program = goal.question(&patches.program(chosen).map_err(refused)?);
+        let shows = match goal {
+            Goal::Robust => Shows::Robust,
+            Goal::Safe => Shows::Everything,
+        };
+        let searched = (Some(Evidence::Exhausted { states: 0 }), Certification::TooLarge);
+        let made = job.checkable((&program, model), shows, limits, searched)?;
+        enough = made.1;
+        fences = made.0.map(|evidence| (chosen.clone(), evidence));
+    }
+    let witness = FenceWitness {
+        input_hash: String::new(),
+        model,
+        goal,
+        costs,
+        verdict: found.verdict.clone(),
+        fences,
+        optimal: found.optimal,
+        clauses: found.clauses.clone(),
+    };
+    let claimed = witness.claimed();
+    let is_checked = match check_claim(&patches.places, (model, goal), &costs, claimed) {
+        Ok(()) => enough == Certification::Checked,
+        Err(Rejected::TooLarge(_)) => false,
+        Err(rejected) => return Err(NoAnswer::Rejected(rejected)),
+    };
+    Ok(Some((witness, is_checked)))
 }
 
 /// The fences, checked once more on the text that the user gets.
@@ -133,14 +202,13 @@ fn find(
     question: FenceQuestion,
     limits: &Limits,
 ) -> Result<(Fences, Certification), NoAnswer> {
-    use weakspot_core::certify::Rejected;
     let FenceQuestion { model, goal, .. } = question;
     let places = &patches.places;
     let found = fences(places, question, limits, &mut Listener::new())?;
     let certification = found.certification();
     let mut found = found.into_answer();
     // That nothing cheaper does is only shown for the program that was searched.
-    found.optimal &= same_program(&parsed.program, &fenced(places, &[]));
+    found.optimal &= same_program(&parsed.program, &places.program);
     let Some(chosen) = &found.fences else { return Ok((found, certification)) };
     let program = patches
         .program(chosen)

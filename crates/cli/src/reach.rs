@@ -92,6 +92,15 @@ fn ask_model(
         }
     };
     let time = start.elapsed();
+    let evidence = (found.evidence.clone(), found.certification());
+    let (evidence, certification) =
+        match job.checkable((program, model), Shows::Everything, limits, evidence) {
+            Ok(checked) => checked,
+            Err(why) => {
+                job.refuse_answer(Some(model), source, (program, names), why);
+                return None;
+            }
+        };
     let unseen = job.shared.format == OutputFormat::Text && job.shared.quiet;
     let run = match &found.evidence {
         Some(Evidence::Run(run)) if unseen => Some(run.clone()),
@@ -99,7 +108,7 @@ fn ask_model(
         _ => None,
     };
     let answer = ReachAnswer {
-        head: job.head(model, &found.verdict, time, found.certification()),
+        head: job.head(model, &found.verdict, time, certification),
         program,
         names,
         source: &source.text,
@@ -110,8 +119,6 @@ fn ask_model(
     };
     let written = job.written(&answer);
     job.say(&written, &found.verdict);
-    let evidence = found.evidence.clone();
-    let evidence = job.checkable((program, model), Shows::Everything, limits, evidence);
     job.write_evidence("reach", source, model, &found.verdict, evidence.as_ref());
     Some(found.verdict.clone())
 }

@@ -86,12 +86,22 @@ fn ask_model(
             return ProgramResult::error(&job.file, Some(model));
         }
     };
-    let run = match &found.evidence {
+    let time = start.elapsed();
+    let evidence = (found.evidence, certification);
+    let (evidence, certification) =
+        match job.checkable((program, model), Shows::Robust, limits, evidence) {
+            Ok(checked) => checked,
+            Err(why) => {
+                job.refuse_answer(Some(model), source, (program, names), why);
+                return ProgramResult::error(&job.file, Some(model));
+            }
+        };
+    let run = match &evidence {
         Some(Evidence::Run(run)) => Some(run),
         _ => None,
     };
     let answer = RobustAnswer {
-        head: job.head(model, &found.verdict, start.elapsed(), certification),
+        head: job.head(model, &found.verdict, time, certification),
         program,
         names,
         source: &source.text,
@@ -105,7 +115,6 @@ fn ask_model(
         false => job.written(&answer),
     };
     job.say(&written, &found.verdict);
-    let evidence = job.checkable((program, model), Shows::Robust, limits, found.evidence);
     job.write_evidence("robust", source, model, &found.verdict, evidence.as_ref());
     ProgramResult {
         file: job.file.clone(),

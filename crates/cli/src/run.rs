@@ -4,6 +4,7 @@ pub(crate) mod kept;
 mod log;
 mod question;
 mod show;
+pub(crate) mod witness;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,6 +19,7 @@ use self::kept::Kept;
 use self::question::{question, with_kept};
 use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
 use weakspot_jobs::exit::Exit;
+use weakspot_jobs::output;
 use weakspot_jobs::pool::{self, Answer};
 
 /// What is explored.
@@ -95,7 +97,6 @@ pub(crate) fn answered(args: &RunArgs, subject: &Subject) -> Answer<Outcome> {
 }
 
 fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
-    let listener = Listener { since: Instant::now() };
     let program = &subject.program;
     let replayed = match args.replay {
         Some(Replay::Number(number)) => Some((number, subject.kept.read(number)?)),
@@ -107,19 +108,21 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let kept = replayed.as_ref().map(|(_, entry)| with_kept(args, entry)).transpose()?;
     let args = kept.as_ref().unwrap_or(args);
     let (number, shared) = replayed.map_or((None, Vec::new()), |(n, e)| (Some(n), e.shared));
-    let question = question(args, shared)?;
-    let facts = Facts::of(program, &question)?;
-    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let shown = args.output != ProgramOutput::None;
-    let child = Child { program, runtime: &runtime, shown, scratch: args.scratch };
-    let campaign =
-        Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
-    let found = campaign.answer()?;
+    let (found, elapsed) = explored(args, subject, shared)?;
     let mut answer = Answer::new();
     let verdicts = found.verdicts();
     let counted = verdicts.iter().filter(|judged| !judged.advisory);
     answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
-    show::show((args, number), subject, &found, listener.elapsed(), &mut answer)?;
+    show::show((args, number), subject, &found, elapsed, &mut answer)?;
+    if let Some(path) = &args.shared.witness {
+        match witness::witness(args, subject, &found)? {
+            Some(witness) => output::write(path, witness.to_json())?,
+            None => {
+                let name = &program.name;
+                answer.err += &format!("{name}: no witness is written: the answer is unknown\n");
+            }
+        }
+    }
     answer.results.push(Outcome {
         executions: found.executions,
         threads: found.threads,
@@ -127,6 +130,24 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
         verdicts,
     });
     Ok(answer)
+}
+
+/// What comes of the question, and how long that took. `shared`: the memory that is known to be shared.
+fn explored(
+    args: &RunArgs,
+    subject: &Subject,
+    shared: Vec<(u64, u64)>,
+) -> Result<(weakspot_campaign::Answer, Duration)> {
+    let listener = Listener { since: Instant::now() };
+    let program = &subject.program;
+    let question = question(args, shared)?;
+    let facts = Facts::of(program, &question)?;
+    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
+    let shown = args.output != ProgramOutput::None;
+    let child = Child { program, runtime: &runtime, shown, scratch: args.scratch };
+    let campaign =
+        Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
+    Ok((campaign.answer()?, listener.elapsed()))
 }
 
 /// The clock, the progress line and Ctrl-C of an exploration.

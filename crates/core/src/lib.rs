@@ -21,7 +21,7 @@ pub mod transactional;
 pub use diagnostic::Diagnostic;
 pub use evidence::abstraction::Abstraction;
 pub use evidence::certified::{Certification, Certified, Claim, Effort, FenceClaim, TxnClaim};
-pub use evidence::fence_proof::{Clause, FenceCosts};
+pub use evidence::fence_proof::{Clause, FenceCosts, FencesClaimed};
 pub use evidence::lrat::{LratError, LratStep, lrat};
 pub use evidence::verdict::{Evidence, Limit, Verdict, Violation};
 pub use evidence::{certify, fence_proof, monitors, reference, why_not};

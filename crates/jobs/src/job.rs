@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use weakspot_core::certify::{Over, Rejected, Shows, reached};
+use weakspot_core::certify::{Over, Rejected, Shows, inductive_while, reached};
 use weakspot_core::serial::BufferedReads;
 use weakspot_core::{
     Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Progress, Snapshot,
@@ -439,16 +439,21 @@ impl<T> Job<'_, T> {
     }
 
     /// Evidence that everything was searched, as a set of states that can be checked without a search, if a witness
-    /// is to be written and the limits allow it. All other evidence stays as it is.
+    /// is to be written and the limits allow it; and what the checker says then. All other evidence stays as it is, with what was
+    /// said of it.
+    ///
+    /// # Errors
+    ///
+    /// The set does not show it: a defect.
     pub fn checkable(
         &self,
         (program, model): (&Program, Model),
         shows: Shows,
         limits: &Limits,
-        evidence: Option<Evidence>,
-    ) -> Option<Evidence> {
+        (evidence, certification): (Option<Evidence>, Certification),
+    ) -> Result<(Option<Evidence>, Certification), NoAnswer> {
         if self.shared.witness.is_none() || !matches!(evidence, Some(Evidence::Exhausted { .. })) {
-            return evidence;
+            return Ok((evidence, certification));
         }
         // States of SC come first: they are fewer, and finitely many where those with buffers are not.
         let kinds: &[Over] = match (shows, model) {
@@ -463,7 +468,14 @@ impl<T> Job<'_, T> {
             bytes <= most && limits.check(bytes).is_ok() && listener.tick(snapshot)
         };
         let mut sets = kinds.iter().map(|&over| reached(program, model, (shows, over), &mut go_on));
-        sets.find_map(|set| set).map(Evidence::Inductive).or(evidence)
+        let Some(set) = sets.find_map(|set| set) else { return Ok((evidence, certification)) };
+        let mut go_on = || limits.check(0).is_ok() && !pool::interrupted();
+        let certification = match inductive_while(program, model, shows, &set, &mut go_on) {
+            Ok(()) => Certification::Checked,
+            Err(Rejected::TooLarge(_)) => certification,
+            Err(rejected) => return Err(NoAnswer::Rejected(rejected)),
+        };
+        Ok((Some(Evidence::Inductive(set)), certification))
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {

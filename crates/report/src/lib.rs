@@ -85,6 +85,7 @@ pub use transactions::log::{
 };
 pub use transactions::program::{AddedFences, SerialProgramAnswer};
 pub use weakspot_witness::{
-    BadWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit, SERIAL_PROGRAM,
-    SerialEvidence, SerialWitness, TxnHistoryWitness, Witness, history_witness_json, input_hash,
+    BadWitness, FenceWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit, RunEvidence,
+    RunWitness, SERIAL_PROGRAM, SerialEvidence, SerialWitness, TxnHistoryWitness, Witness, Wrong,
+    history_witness_json, input_hash,
 };

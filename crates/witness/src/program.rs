@@ -79,15 +79,7 @@ impl Witness {
             let _ = write!(out, ",\n  \"limit\": {}", limit_json(limit));
         }
         out.push_str(",\n  \"evidence\": {\n    ");
-        match &self.evidence {
-            // How much an engine visited is for nobody to check.
-            Evidence::Exhausted { .. } => out.push_str("\"exhausted\": {}"),
-            Evidence::Abstracted { states, abstraction } => {
-                push_abstraction(&mut out, *states, abstraction);
-            }
-            Evidence::Inductive(set) => push_set(&mut out, set),
-            Evidence::Run(schedule) => push_run(&mut out, schedule),
-        }
+        push_evidence(&mut out, &self.evidence);
         out.push_str("\n  }\n}\n");
         out
     }
@@ -115,6 +107,18 @@ impl Witness {
             },
             evidence: evidence(&root.get("evidence")?)?,
         })
+    }
+}
+
+pub(crate) fn push_evidence(out: &mut String, evidence: &Evidence) {
+    match evidence {
+        // How much an engine visited is for nobody to check.
+        Evidence::Exhausted { .. } => out.push_str("\"exhausted\": {}"),
+        Evidence::Abstracted { states, abstraction } => {
+            push_abstraction(out, *states, abstraction);
+        }
+        Evidence::Inductive(set) => push_set(out, set),
+        Evidence::Run(schedule) => push_run(out, schedule),
     }
 }
 
@@ -196,22 +200,12 @@ impl StepJson {
     }
 }
 
-fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
+pub(crate) fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
     if let Some(set) = at.find("inductive") {
         return Ok(Evidence::Inductive(state_set(&set)?));
     }
     match (at.find("run"), at.find("exhausted"), at.find("abstracted")) {
-        (Some(run), None, None) => {
-            let init = run.get("init")?.list()?;
-            let steps = run.get("steps")?.list()?;
-            Ok(Evidence::Run(Schedule {
-                init: init
-                    .iter()
-                    .map(|v| v.integer::<Value>("a 64-bit integer"))
-                    .collect::<Result<_, _>>()?,
-                steps: steps.iter().map(step).collect::<Result<_, _>>()?,
-            }))
-        }
+        (Some(run), None, None) => Ok(Evidence::Run(schedule(&run)?)),
         (None, Some(_), None) => Ok(Evidence::Exhausted { states: 0 }),
         (None, None, Some(abstracted)) => {
             let states = abstracted.get("states")?.integer("a number of states")?;
@@ -219,6 +213,15 @@ fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
         }
         _ => Err(at.bad("an object with `run`, `exhausted`, `abstracted` or `inductive`")),
     }
+}
+
+pub(crate) fn schedule(run: &At<'_>) -> Result<Schedule, BadWitness> {
+    let (init, steps) = (run.get("init")?.list()?, run.get("steps")?.list()?);
+    let value = |v: &At<'_>| v.integer::<Value>("a 64-bit integer");
+    Ok(Schedule {
+        init: init.iter().map(value).collect::<Result<_, _>>()?,
+        steps: steps.iter().map(step).collect::<Result<_, _>>()?,
+    })
 }
 
 fn state_set(at: &At<'_>) -> Result<StateSet, BadWitness> {

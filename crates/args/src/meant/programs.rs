@@ -144,9 +144,9 @@ pub struct FenceArgs {
 }
 
 pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
-    let typed::Fence { files, goal, cost, output, buffers, common } = typed;
+    let typed::Fence { files, goal, cost, output, witness, buffers, common } = typed;
     let goal = goal.unwrap_or(FenceGoal::Robust);
-    let common = super::common(common, &[TSO], Some(&buffers), None)?;
+    let common = super::common(common, &[TSO], Some(&buffers), Some(witness))?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
     }

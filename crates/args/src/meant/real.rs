@@ -23,14 +23,19 @@ pub struct RunProgramArgs {
 }
 
 pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
-    let typed::Run { command, explore, threads } = typed;
+    let typed::Run { command, witness, explore, threads } = typed;
     let first = command.first().map(|word| word.to_string_lossy());
     if let Some(option) = first.filter(|word| word.starts_with('-')) {
         return Err(Usage(format!(
             "there is no option {option}; `weakspot run --help` lists them"
         )));
     }
-    Ok(RunProgramArgs { command, run: alone(explore, &threads)? })
+    let mut run = alone(explore, &threads)?;
+    run.shared.witness = file("--witness", witness.witness)?;
+    if run.shared.witness.is_some() && run.replay.is_some() {
+        return Err(Usage("--witness is for a search: leave out --replay".to_owned()));
+    }
+    Ok(RunProgramArgs { command, run })
 }
 
 #[derive(Debug)]

@@ -193,6 +193,8 @@ pub(crate) struct Fence {
     #[arg(long, short, alias = "patch", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) witness: Witness,
+    #[command(flatten)]
     pub(crate) buffers: Buffers,
     #[command(flatten)]
     pub(crate) common: Common,

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
 
 use super::super::values::{Replay, buffers, explored, model, tests};
-use super::{Shared, Threads};
+use super::{Shared, Threads, Witness};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
 #[derive(Debug, Args)]
@@ -59,6 +59,8 @@ pub(crate) struct Run {
         value_name = "PROGRAM"
     )]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]

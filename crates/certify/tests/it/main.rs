@@ -80,8 +80,8 @@ fn certify(folder: &Folder, options: &[&str], files: &[&Path]) -> (String, i32) 
     (text.replace(&root, ""), output.status.code().expect("a code"))
 }
 
-const SHOWN: &str = "the run is one of the machine, and its end decides";
-const SEARCHED: &str = "a search of all states by definition finds the same";
+const SHOWN: &str = "litmus under TSO: holds, by a run of 6 steps";
+const SEARCHED: &str = "litmus under TSO: violated, by a search of all states";
 
 #[test]
 fn one_and_many() {
@@ -95,8 +95,8 @@ fn one_and_many() {
     let both = format!("v.json: certified: {SEARCHED}\nw.json: certified: {SHOWN}\n");
     assert_eq!(certify(&folder, &[], &[&v, &sb, &mp, &w]), (both, 0));
     let json = "{\"file\":\"SB.litmus\",\"question\":\"certify\",\"witness\":\"w.json\",\"verdict\":\
-                \"certified\",\"message\":\"the run is one of the machine, and its end decides\",\
-                \"schema\":1}\n";
+                \"certified\",\"claim\":{\"question\":\"litmus\",\"model\":\"tso\",\"verdict\":\"holds\"},\
+                \"message\":\"litmus under TSO: holds, by a run of 6 steps\",\"schema\":1}\n";
     assert_eq!(certify(&folder, &["--json"], &[&sb, &w]), (json.to_owned(), 0));
     // The worst one is the exit code.
     let few = certify(&folder, &["--max-states", "2"], &[&sb, &mp, &v, &w]);
@@ -105,7 +105,8 @@ fn one_and_many() {
     let bad = folder.write("bad.json", &bad);
     let (said, code) = certify(&folder, &[], &[&sb, &mp, &v, &bad, &w]);
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("bad.json: rejected: the verdict needs evidence of another kind"));
+    let needs = "litmus under TSO: violated, not shown: the verdict needs evidence of another kind";
+    assert!(said.contains(&format!("bad.json: rejected: {needs}")), "{said}");
     let (said, code) = certify(&folder, &[], &[&mp, &v, &w]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("w.json: error: none of the files is the input"), "{said}");
@@ -136,7 +137,7 @@ fn sets_of_states() {
     let input = folder.write("lock.weak", text);
     let json = right.to_json();
     let file = folder.write("w.json", &json);
-    let shown = "certified: no step leads out of the set of states, and none closes a cycle\n";
+    let shown = "certified: robust under TSO: holds, by an inductive set of 27 states\n";
     assert_eq!(certify(&folder, &[], &[&input, &file]), (shown.to_owned(), 0));
     let start = json.find("\"packed\"").expect("the set") + 10;
     let mut rng = Rng::new(1);

@@ -438,6 +438,8 @@ fn help() {
                                              [default: full=1,ss=1]
               -o, --output <FILE>            Write the program with the fences to this file (one input, one
                                              model)
+                  --witness <FILE.json>      Write the answer's evidence to this file, for `weakspot certify`
+                                             (one file, one model)
                   --buffer-limit <N>         With --goal safe: entries (stores, store-store fences) that a
                                              buffer may hold at most in a thread that stores in a loop [default:
                                              1024]
@@ -472,4 +474,128 @@ fn help() {
             --- exit 0
         "#]],
     );
+}
+
+/// The evidence: the text with the fences reaches the goal, and runs of which nothing cheaper forbids all.
+#[test]
+fn witnesses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("w.json");
+    let file = path.to_str().expect("UTF-8");
+    let hopeless = folder.path().join("hopeless.weak");
+    std::fs::write(&hopeless, "shared x\nthread p { x = 1 }\nthread q { assert (x == 0) }\n")
+        .expect("written");
+    let hopeless = hopeless.to_str().expect("UTF-8");
+    let certify = |input: &str| {
+        let ran = run(&["certify", input, file], "");
+        let said = format!("{}{}{}\n", ran.out, ran.err, ran.code.expect("a code"));
+        said.replace(&*folder.path().to_string_lossy(), "")
+    };
+    let mut all = String::new();
+    for (line, input) in [
+        ("--model tso", "corpus/litmus/SB.litmus"),
+        ("--model tso", "corpus/litmus/MP.litmus"),
+        ("--model pso", "corpus/litmus/MP.litmus"),
+        ("--model pso --cost full=3,ss=2", "corpus/litmus/MP.litmus"),
+        ("--model tso", "corpus/programs/dekker.weak"),
+        ("--model tso --goal safe", "corpus/programs/peterson.weak"),
+        ("--model tso", "corpus/programs/mcs-4.weak"),
+        ("--model tso", "corpus/trencher/peterson.txt"),
+        ("--model tso", "corpus/memorax/peterson.rmm"),
+        ("--model tso --goal safe", hopeless),
+    ] {
+        let mut args = vec!["fence", "--format", "json", "--witness", file];
+        args.extend(line.split(' '));
+        args.push(input);
+        let ran = run(&args, "");
+        let answer: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        // What is written can be checked, so it was.
+        assert_eq!(answer["certified"], true, "{input}");
+        let name = input.rsplit('/').next().unwrap_or_default();
+        all += &format!("{line} {name}\n  {}", certify(input));
+    }
+    expect![[r#"
+        --model tso SB.litmus
+          certified: fence under TSO: violated, 2 fences enough by an inductive set of 24 states, none cheaper by 2 runs
+        0
+        --model tso MP.litmus
+          certified: fence under TSO: holds, by an inductive set of 18 states
+        0
+        --model pso MP.litmus
+          certified: fence under PSO: violated, 1 fence enough by an inductive set of 24 states, none cheaper by 1 run
+        0
+        --model pso --cost full=3,ss=2 MP.litmus
+          certified: fence under PSO: violated, 1 fence enough by an inductive set of 24 states, none below the cost of 2 by 1 run
+        0
+        --model tso dekker.weak
+          certified: fence under TSO: violated, 3 fences enough by an inductive set of 2,104 states, none cheaper by 3 runs
+        0
+        --model tso --goal safe peterson.weak
+          certified: fence under TSO: violated, 1 fence enough by an inductive set of 1,214 states, none cheaper by 2 runs
+        0
+        --model tso mcs-4.weak
+          certified: fence under TSO: holds, by an inductive set of 103,665 states
+        0
+        --model tso peterson.txt
+          certified: fence under TSO: violated, 2 fences enough by an inductive set of 216 states, none cheaper by 2 runs
+        0
+        --model tso peterson.rmm
+          certified: fence under TSO: violated, 2 fences enough by an inductive set of 282 states, none cheaper by 2 runs
+        0
+        --model tso --goal safe hopeless.weak
+          certified: fence under TSO: violated, and no fences help, by 1 run
+        0
+    "#]].assert_eq(&all);
+    let sb = "corpus/litmus/SB.litmus";
+    assert_eq!(run(&["fence", "-q", "--witness", file, sb], "").code, Some(1));
+    let right = std::fs::read_to_string(file).expect("the witness");
+    let mut all = String::new();
+    let clauses = right.find("\"clauses\"").expect("runs");
+    let (head, tail) = right.split_at(clauses);
+    let kind = "\"kind\":\"full\"";
+    for (what, altered) in [
+        ("verdict", right.replace("\"violated\"", "\"holds\"")),
+        ("goal", right.replace("\"goal\": \"robust\"", "\"goal\": \"safe\"")),
+        ("model", right.replace("\"model\": \"tso\"", "\"model\": \"sc\"")),
+        ("a fence less", head.replacen("\"place\":1", "\"place\":0", 1) + tail),
+        ("no such place", head.replacen("\"place\":1", "\"place\":7", 1) + tail),
+        ("another kind", head.replacen(kind, "\"kind\":\"store_store\"", 1) + tail),
+        ("no such kind", head.replacen(kind, "\"kind\":\"half\"", 1) + tail),
+        (
+            "a run without a step",
+            head.to_owned() + &tail.replacen("{\"thread\":0,\"edge\":0,\"choice\":0},", "", 1),
+        ),
+        (
+            "nothing forbids it",
+            head.to_owned()
+                + &tail.replacen("\"hit_by\":[{\"place\":1", "\"hit_by\":[{\"place\":2", 1),
+        ),
+        ("costs", right.replace(",\"store_store\":1}", "}")),
+    ] {
+        assert_ne!(altered, right, "{what}");
+        std::fs::write(file, altered).expect("written");
+        all += &format!("{what}: {}", certify(sb));
+    }
+    expect![[r#"
+        verdict: rejected: fence under TSO: holds, not shown: the verdict needs evidence of another kind
+        1
+        goal: rejected: fence under TSO: violated, not shown: the run's last state does not decide the question
+        1
+        model: rejected: fence under SC: violated, not shown: the machine does not allow step 5 of the run
+        1
+        a fence less: rejected: fence under TSO: violated, not shown: one of the runs is still possible
+        1
+        no such place: rejected: fence under TSO: violated, not shown: a fence is in no place, or of a kind that there is not
+        1
+        another kind: rejected: fence under TSO: violated, not shown: a fence is in no place, or of a kind that there is not
+        1
+        no such kind: error: failed to read the witness /w.json: fences[0].kind: expected `full` or `store_store`
+        2
+        a run without a step: rejected: fence under TSO: violated, not shown: sequential consistency allows the run
+        1
+        nothing forbids it: rejected: fence under TSO: violated, not shown: a clause lacks a fence that forbids its run
+        1
+        costs: rejected: fence under TSO: violated, not shown: the language has other kinds of fences
+        1
+    "#]].assert_eq(&all);
 }

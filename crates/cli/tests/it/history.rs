@@ -795,11 +795,11 @@ fn witnesses() {
         got += &format!("{model}: {}\n", certify(&[]));
     }
     expect![[r#"
-        cc: certified: the definition, evaluated literally, says the same  (0)
-        ccm: certified: every edge of the cycle is there  (0)
-        pso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
-        tso: certified: every edge of the cycles is there, and the proof leaves no order of the writes  (0)
-        sc: certified: every edge of the cycle is there  (0)
+        cc: certified: history under CC: holds, by the definition, evaluated literally  (0)
+        ccm: certified: history under CCM: violated, by a cycle of orders that all hold  (0)
+        pso: certified: history under PSO: violated, by 5 cycles and a proof that they leave no order  (0)
+        tso: certified: history under TSO: violated, by 5 cycles and a proof that they leave no order  (0)
+        sc: certified: history under SC: violated, by a cycle of orders that all hold  (0)
     "#]].assert_eq(&got);
     std::fs::write(file, SB).expect("a writable file");
     expect!["error: the witness is about another history: FILE has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
@@ -822,16 +822,16 @@ fn witnesses() {
         got += &format!("{from} -> {to}: {}\n", certify(&[]));
     }
     expect![[r#"
-        "to":1 -> "to":3: rejected: derivation 3 of the cycle: two edges do not meet  (1)
-        "sc" -> "tso": rejected: derivation 3 of the cycle: an edge is not there  (1)
+        "to":1 -> "to":3: rejected: history under SC: violated, not shown: derivation 3 of the cycle: two edges do not meet  (1)
+        "sc" -> "tso": rejected: history under TSO: violated, not shown: derivation 3 of the cycle: an edge is not there  (1)
         "history": 1 -> "history": 2: error: FILE has no history number 2  (2)
-        -1 -> -2: rejected: step 6 of the run: there is no such write  (1)
-        "tso" -> "sc": rejected: step 4 of the run: the read sees another write  (1)
-        "cc" -> "ccm": rejected: a full search contradicts the verdict  (1)
+        -1 -> -2: rejected: history under TSO: holds, not shown: step 6 of the run: there is no such write  (1)
+        "tso" -> "sc": rejected: history under SC: holds, not shown: step 4 of the run: the read sees another write  (1)
+        "cc" -> "ccm": rejected: history under CCM: holds, not shown: a full search contradicts the verdict  (1)
     "#]]
     .assert_eq(&got);
     ask("cc");
-    expect!["unknown: nothing small shows that a causal model holds, and the history has more than 3 operations; --max-states allows more  (3)"].assert_eq(&certify(&["--max-states", "3"]));
+    expect!["unknown: history under CC: holds, not checked: nothing small shows that a causal model holds, and the history has more than 3 operations; --max-states allows more  (3)"].assert_eq(&certify(&["--max-states", "3"]));
     ask("sc");
     let text = std::fs::read_to_string(witness).expect("a witness");
     expect![[r#"

@@ -75,6 +75,7 @@ mod races;
 mod readme;
 mod robust;
 mod run;
+mod run_witness;
 mod same;
 mod scale;
 mod schema;

@@ -235,16 +235,16 @@ fn witnesses() {
     text += &run(&[&none[..], &["corpus/litmus/SB+mfences.litmus"]].concat(), "").err;
     let _ = std::fs::remove_dir_all(&folder);
     expect![[r#"
-        certified: the run is one of the machine, and SC has none like it
+        certified: robust under TSO: violated, by a run of 6 steps that SC does not have
         --- exit 0
         asked: exit Some(1)
-        certified: SC allows every execution by definition
+        certified: robust under TSO: holds, by all executions, which SC allows
         --- exit 0
         asked: exit Some(0)
-        certified: the run is one of the machine, and SC has none like it
+        certified: robust under TSO: violated, by a run of 8 steps that SC does not have
         --- exit 0
         asked: exit Some(1)
-        certified: the run is one of the machine, and SC has none like it
+        certified: robust under TSO: violated, by a run of 39 steps that SC does not have
         --- exit 0
         asked: exit Some(1)
         corpus/litmus/SB+mfences.litmus: no witness is written: that some executions show no violation proves nothing

@@ -646,9 +646,9 @@ fn a_witness_of_a_violation() {
         &["certify", input, witness.path()],
         "",
         expect![[r#"
-        certified: the run is one of the machine, and SC has none like it
-        --- exit 0
-    "#]],
+            certified: robust under TSO: violated, by a run of 6 steps that SC does not have
+            --- exit 0
+        "#]],
     );
     // A run in which everything reaches memory at once is one that SC has, too.
     let text = std::fs::read_to_string(&witness.0).expect("the witness");
@@ -671,18 +671,18 @@ fn a_witness_of_a_violation() {
         &["certify", input, witness.path()],
         "",
         expect![[r#"
-        rejected: sequential consistency allows the run
-        --- exit 1
-    "#]],
+            rejected: robust under TSO: violated, not shown: sequential consistency allows the run
+            --- exit 1
+        "#]],
     );
     std::fs::write(&witness.0, text.replace("\"violated\"", "\"holds\"")).expect("a file");
     check(
         &["certify", input, witness.path()],
         "",
         expect![[r#"
-        rejected: the verdict needs evidence of another kind
-        --- exit 1
-    "#]],
+            rejected: robust under TSO: holds, not shown: the verdict needs evidence of another kind
+            --- exit 1
+        "#]],
     );
 }
 
@@ -705,9 +705,9 @@ fn a_witness_that_all_is_well() {
         &["certify", "--max-states", "1", "corpus/litmus/MP.litmus", witness.path()],
         "",
         expect![[r#"
-        certified: no step leads out of the set of states, and none closes a cycle
-        --- exit 0
-    "#]],
+            certified: robust under TSO: holds, by an inductive set of 18 states
+            --- exit 0
+        "#]],
     );
     let text = std::fs::read_to_string(&witness.0).expect("the witness");
     std::fs::write(&witness.0, text.replace("\"tso\"", "\"pso\"")).expect("a file");
@@ -719,15 +719,15 @@ fn a_witness_that_all_is_well() {
         &["certify", "corpus/litmus/MP.litmus", witness.path()],
         "",
         expect![[r#"
-        certified: SC allows every execution by definition
-        --- exit 0
-    "#]],
+            certified: robust under TSO: holds, by all executions, which SC allows
+            --- exit 0
+        "#]],
     );
     check(
         &["certify", "--max-states", "1", "corpus/litmus/MP.litmus", witness.path()],
         "",
         expect![[r#"
-            unknown: the claim that the program is robust was not checked. All executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1 executions (--max-states allows more)
+            unknown: robust under TSO: holds, not checked: all executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1 executions (--max-states allows more)
             --- exit 3
         "#]],
     );
@@ -738,26 +738,26 @@ fn a_witness_that_all_is_well() {
         &["certify", "corpus/litmus/MP.litmus", witness.path()],
         "",
         expect![[r#"
-        rejected: a full search contradicts the verdict
-        --- exit 1
-    "#]],
+            rejected: robust under PSO: holds, not shown: a full search contradicts the verdict
+            --- exit 1
+        "#]],
     );
     ask("corpus/memorax/spin-lock.rmm");
     check(
         &["certify", "corpus/memorax/spin-lock.rmm", witness.path()],
         "",
         expect![[r#"
-        certified: no step leads out of the set of states, and none closes a cycle
-        --- exit 0
-    "#]],
+            certified: robust under TSO: holds, by an inductive set of 22 states
+            --- exit 0
+        "#]],
     );
     without_set();
     check(
         &["certify", "corpus/memorax/spin-lock.rmm", witness.path()],
         "",
         expect![[r#"
-        unknown: the claim that the program is robust was not checked. All executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1000000 executions (--max-states allows more)
-        --- exit 3
-    "#]],
+            unknown: robust under TSO: holds, not checked: all executions can be listed by definition only for a program without loops, with declared memory that has one initial value, and with at most 1000000 executions (--max-states allows more)
+            --- exit 3
+        "#]],
     );
 }

@@ -542,16 +542,16 @@ fn witnesses() {
         }
     }
     expect![[r#"
-        task-pool.wstrace sc: certified: the order of the transactions respects all conflicts
-        task-pool.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
-        task-pool-execution.wstrace sc: certified: each of its transactions has to come before the next, in a cycle
-        task-pool-execution.wstrace tso: certified: each of its transactions has to come before the next, in a cycle
-        theorem-2.wstrace sc: certified: each of its transactions has to come before the next, in a cycle (trace 1 of the log)
-        theorem-2.wstrace tso: certified: the order of the transactions respects all conflicts (trace 1 of the log)
-        literal.jsonl tso: certified: conflicts lead from group to group, and no group of transactions has a cycle (trace 1 of the log)
-        words.wstrace sc: certified: each of its transactions has to come before the next, in a cycle
-        words.wstrace tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
-        bank.std tso: certified: TSO lets the stores of the trace reach memory so, and then each of the transactions has to come before the next, in a cycle
+        task-pool.wstrace sc: certified: serial under SC: holds, by an order of 4 transactions
+        task-pool.wstrace tso: certified: serial under TSO: violated, by an execution of the trace with a cycle of 4 conflicts
+        task-pool-execution.wstrace sc: certified: serial under SC: violated, by a cycle of 4 conflicts
+        task-pool-execution.wstrace tso: certified: serial under TSO: violated, by a cycle of 4 conflicts
+        theorem-2.wstrace sc: certified: serial under SC: violated, by a cycle of 4 conflicts (trace 1 of the log)
+        theorem-2.wstrace tso: certified: serial under TSO: holds, by an order of 4 transactions (trace 1 of the log)
+        literal.jsonl tso: certified: serial under TSO: holds, by 1 group without a cycle (trace 1 of the log)
+        words.wstrace sc: certified: serial under SC: violated, by a cycle of 2 conflicts
+        words.wstrace tso: certified: serial under TSO: violated, by an execution of the trace with a cycle of 2 conflicts
+        bank.std tso: certified: serial under TSO: violated, by an execution of the trace with a cycle of 2 conflicts
     "#]].assert_eq(&got);
 }
 

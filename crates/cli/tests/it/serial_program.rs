@@ -418,12 +418,12 @@ fn witnesses() {
         }
     }
     expect![[r#"
-        task-pool sc: certified: all executions are serializable, by definition
-        task-pool tso: certified: the run is one of the machine, and its transactions have to come before each other in a cycle
-        rejected: the machine does not allow step 1 of the run
-        task-pool-fenced tso: certified: all executions are serializable, by definition
-        serial-not-robust tso: certified: all executions are serializable, by definition
-        serial-not-sc sc: certified: the run is one of the machine, and its transactions have to come before each other in a cycle
-        rejected: the machine does not allow step 1 of the run
+        task-pool sc: certified: serial under SC: holds, by all executions, which are serializable
+        task-pool tso: certified: serial under TSO: violated, by a run of 12 steps and a cycle of its transactions
+        rejected: serial under TSO: violated, not shown: the machine does not allow step 1 of the run
+        task-pool-fenced tso: certified: serial under TSO: holds, by all executions, which are serializable
+        serial-not-robust tso: certified: serial under TSO: holds, by all executions, which are serializable
+        serial-not-sc sc: certified: serial under SC: violated, by a run of 9 steps and a cycle of its transactions
+        rejected: serial under SC: violated, not shown: the machine does not allow step 1 of the run
     "#]].assert_eq(&text);
 }

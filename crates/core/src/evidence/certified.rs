@@ -16,6 +16,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Instant;
 
+use crate::evidence::fence_proof::FencesClaimed;
 use crate::evidence::inductive::Shows;
 use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
@@ -340,20 +341,9 @@ impl<A: FenceClaim> Certified<A> {
         let (fences, is_optimal) = (answer.fences().map(<[_]>::to_vec), answer.is_optimal());
         Certified::checked(answer, |verdict, clauses| {
             let fences = fences.as_deref();
-            let needed = *verdict == Verdict::Violated;
-            if needed == clauses.is_empty() || !needed && fences != Some(&[]) {
-                return Err(Rejected::WrongKind);
-            }
-            let question = goal.question(&places.program);
-            for clause in clauses {
-                goal.is_missed(&question, model, &clause.run)?;
-            }
-            let mut certification = Certification::Checked;
-            if is_optimal {
-                let chosen = fences.unwrap_or_default();
-                let proof = fence_proof::check(places, model, goal, costs, chosen, clauses);
-                certification = Certification::of(proof)?;
-            }
+            let claimed = FencesClaimed { verdict, fences, optimal: is_optimal, clauses };
+            let proof = fence_proof::check_claim(places, (model, goal), costs, claimed);
+            let certification = Certification::of(proof)?;
             let Some(fences) = fences else { return Ok(certification) };
             let fenced = goal.question(&places.with(fences));
             let reached = search(&Evidence::Exhausted { states: 0 }, effort, |most, go_on| {

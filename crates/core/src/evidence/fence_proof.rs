@@ -92,6 +92,52 @@ impl Goal {
     }
 }
 
+/// What is said about fences: the answer, but for the evidence that those that were chosen reach the goal.
+#[derive(Clone, Copy, Debug)]
+pub struct FencesClaimed<'a> {
+    /// Holds if no fence is needed, violated if the goal is missed without fences.
+    pub verdict: &'a Verdict,
+    /// Fences with which the goal is reached, if some are known.
+    pub fences: Option<&'a [PlacedFence]>,
+    /// No cheaper ones reach it; without fences, none do at all.
+    pub optimal: bool,
+    /// Runs that miss the goal.
+    pub clauses: &'a [Clause],
+}
+
+/// Checks all of it. What the fences are put into reaches the goal is a claim of completeness, for which there is other
+/// evidence.
+pub fn check_claim(
+    places: &FencePlaces,
+    (model, goal): (Model, Goal),
+    costs: &FenceCosts,
+    claimed: FencesClaimed<'_>,
+) -> Result<(), Rejected> {
+    let FencesClaimed { verdict, fences, optimal, clauses } = claimed;
+    let needed = match verdict {
+        Verdict::Holds => false,
+        Verdict::Violated => true,
+        Verdict::Unknown(_) => return Err(Rejected::WrongKind),
+    };
+    if needed == clauses.is_empty() || !needed && fences != Some(&[]) {
+        return Err(Rejected::WrongKind);
+    }
+    let kinds = costs.kinds(model);
+    let chosen = fences.unwrap_or_default();
+    let has_place = |f: &PlacedFence| f.place < places.places.len() && kinds.contains(&f.kind);
+    if !chosen.iter().all(has_place) {
+        return Err(Rejected::Fences("a fence is in no place, or of a kind that there is not"));
+    }
+    let question = goal.question(&places.program);
+    for clause in clauses {
+        goal.is_missed(&question, model, &clause.run)?;
+    }
+    if optimal {
+        check(places, model, goal, costs, chosen, clauses)?;
+    }
+    Ok(())
+}
+
 /// Checks that no set of fences that is cheaper than `chosen` reaches the goal; with `chosen`
 /// empty and a clause that nothing hits, that no set does. That `chosen` reaches it is a claim of
 /// completeness, which is for a search to make.

@@ -66,6 +66,17 @@ pub fn inductive(
     inductive_within(program, model, shows, set, MOST_BYTES)
 }
 
+/// The same, as long as `go_on` says so, which is asked now and then.
+pub fn inductive_while(
+    program: &Program,
+    model: Model,
+    shows: Shows,
+    set: &StateSet,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), Rejected> {
+    check(program, model, shows, set, (MOST_BYTES, go_on))
+}
+
 /// The same, for a set that takes so many bytes at most when it is unpacked.
 pub fn inductive_within(
     program: &Program,
@@ -73,6 +84,16 @@ pub fn inductive_within(
     shows: Shows,
     set: &StateSet,
     most_bytes: usize,
+) -> Result<(), Rejected> {
+    check(program, model, shows, set, (most_bytes, &mut || true))
+}
+
+fn check(
+    program: &Program,
+    model: Model,
+    shows: Shows,
+    set: &StateSet,
+    (most_bytes, go_on): (usize, &mut dyn FnMut() -> bool),
 ) -> Result<(), Rejected> {
     let rules = Rules::new(program, model, shows, set.over)?;
     // The members one behind the other, and where each ends.
@@ -100,6 +121,9 @@ pub fn inductive_within(
         }
     }
     for (at, member) in members().enumerate() {
+        if at.is_multiple_of(1024) && !go_on() {
+            return Err(Rejected::TooLarge(at));
+        }
         let at = at as u64;
         let node = unpack(&rules.program, member)
             .ok_or(Rejected::Set(at, "it is no state of the program"))?;

@@ -149,7 +149,7 @@ pub fn same_program(a: &Program, b: &Program) -> bool {
     }
     let pairs = ways(a).into_iter().zip(ways(b)).zip(a.threads.iter().zip(&b.threads));
     let same = |((a, b), (of_a, of_b)): ((Ways<'_>, Ways<'_>), (&Thread, &Thread))| {
-        (of_a.regs == of_b.regs).then(|| same_points(&a, of_a.entry, &b, of_b.entry)).flatten()
+        (of_a.regs == of_b.regs).then(|| same_points(&a, &b)).flatten()
     };
     let Some(maps) = pairs.map(same).collect::<Option<Vec<_>>>() else {
         return false;
@@ -173,8 +173,12 @@ pub fn same_program(a: &Program, b: &Program) -> bool {
     rows_of_a == rows_of_b
 }
 
-/// What leaves each point of a thread, and where it leads.
-type Ways<'p> = Vec<Vec<(&'p Instr, PointId)>>;
+/// A thread without steps that do nothing.
+struct Ways<'p> {
+    entry: PointId,
+    /// What leaves each point, and where it leads.
+    from: Vec<Vec<(&'p Instr, PointId)>>,
+}
 
 /// Per thread what leaves each point.
 fn ways(program: &Program) -> Vec<Ways<'_>> {
@@ -183,7 +187,8 @@ fn ways(program: &Program) -> Vec<Ways<'_>> {
 }
 
 /// A step that does nothing is left out if it is the only one to a point that goes on and that no
-/// forbidden combination names: what leaves that point leaves the one before.
+/// forbidden combination names: what leaves that point leaves the one before. So it is if it is all that
+/// leaves a point that none names: what leads there leads on.
 fn ways_of<'p>(thread: &'p Thread, named: &BTreeSet<PointId>) -> Ways<'p> {
     let reached = lock_states(&thread.points, thread.entry);
     let mut entries = vec![0; thread.points.len()];
@@ -194,6 +199,17 @@ fn ways_of<'p>(thread: &'p Thread, named: &BTreeSet<PointId>) -> Ways<'p> {
     let stays = |p: PointId| {
         entries[p.index()] != 1 || thread.points[p.index()].edges.is_empty() || named.contains(&p)
     };
+    let resolve = |point: PointId| {
+        let mut at = point;
+        for _ in 0..thread.points.len() {
+            match thread.points[at.index()].edges.as_slice() {
+                [only] if only.instr == Instr::Nop && !named.contains(&at) => at = only.to,
+                _ => return at,
+            }
+        }
+        // A circle of them.
+        point
+    };
     let from = |p: usize| {
         let mut found = Vec::new();
         // This ends: a circle that can be entered has a point with two entries.
@@ -201,26 +217,23 @@ fn ways_of<'p>(thread: &'p Thread, named: &BTreeSet<PointId>) -> Ways<'p> {
         while let Some(edge) = todo.pop() {
             match edge.instr == Instr::Nop && edge.to.index() != p && !stays(edge.to) {
                 true => todo.extend(thread.points[edge.to.index()].edges.iter().rev()),
-                false => found.push((&edge.instr, edge.to)),
+                false => found.push((&edge.instr, resolve(edge.to))),
             }
         }
         found
     };
-    (0..thread.points.len()).map(from).collect()
+    let from = (0..thread.points.len()).map(from).collect();
+    Ways { entry: resolve(thread.entry), from }
 }
 
 /// Which point of `b` each point of `a` is, from the entries on.
-fn same_points(
-    a: &Ways<'_>,
-    from_a: PointId,
-    b: &Ways<'_>,
-    from_b: PointId,
-) -> Option<BTreeMap<PointId, PointId>> {
+fn same_points(a: &Ways<'_>, b: &Ways<'_>) -> Option<BTreeMap<PointId, PointId>> {
+    let (from_a, from_b) = (a.entry, b.entry);
     let mut map = BTreeMap::from([(from_a, from_b)]);
     let mut used = BTreeSet::from([from_b]);
     let mut todo = vec![(from_a, from_b)];
     while let Some((p, q)) = todo.pop() {
-        let (from_p, from_q) = (&a[p.index()], &b[q.index()]);
+        let (from_p, from_q) = (&a.from[p.index()], &b.from[q.index()]);
         if from_p.len() != from_q.len() {
             return None;
         }

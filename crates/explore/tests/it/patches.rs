@@ -63,6 +63,7 @@ fn a_place_in_the_text_is_that_place_in_the_program() {
         let original = weakspot_lang::parse(format, &text).expect("a shipped program").program;
         let name = path.display();
         assert!(same_program(&original, &fenced(&found.places, &[])), "{name} without fences");
+        assert!(same_program(&original, &found.places.program), "{name} with places");
         for (place, edges) in found.places.places.iter().enumerate() {
             places += usize::from(!edges.is_empty());
             for kind in [Fence::Full, Fence::StoreStore] {
@@ -97,6 +98,7 @@ fn labels_in_alternatives() {
         let found = patches(Format::Weak, &text).unwrap_or_else(|d| panic!("{}", d.message));
         let original = weakspot_lang::parse(Format::Weak, &text).expect("a good program").program;
         assert!(same_program(&original, &fenced(&found.places, &[])), "{asked}");
+        assert!(same_program(&original, &found.places.program), "{asked}");
         for place in 0..found.places.places.len() {
             let fence = [PlacedFence { place, kind: Fence::Full }];
             let patched = found.program(&fence).expect("a program with a fence");

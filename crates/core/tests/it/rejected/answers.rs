@@ -148,7 +148,7 @@ fn fences() -> Vec<Case> {
     let reading = straight(&[&[load(X)], &[store(X)]]);
     let first = clause(FIRST, &[1]);
     let good = || check(&sb(), Verdict::Violated, std::slice::from_ref(&first), Some(&[1, 3]));
-    let kind = "certified fences: WrongKind";
+    let kind = "fence_proof check_claim: WrongKind";
     vec![
         case(kind, good(), check(&sb(), Verdict::Violated, &[], Some(&[1, 3]))),
         case(kind, good(), check(&sb(), Verdict::Holds, std::slice::from_ref(&first), Some(&[]))),

@@ -2,8 +2,8 @@
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Clause, Drain, Fence, FenceCosts, FencePlaces, Goal, Model, PlacedFence, PointId, Program,
-    fence_proof,
+    Clause, Drain, Fence, FenceCosts, FencePlaces, FencesClaimed, Goal, Limit, Model, PlacedFence,
+    PointId, Program, Verdict, fence_proof,
 };
 
 use super::programs::{X, Y, load, run, sb, store, straight};
@@ -62,7 +62,29 @@ pub(super) fn cases() -> Vec<Case> {
         let model = Model::Pso(Drain::All);
         fence_proof::check(&places, model, Goal::Robust, &costs, &full(&[1]), &[clause])
     };
+    let claim = |verdict: Verdict, place: usize, kind| {
+        let places = FencePlaces::at_points(&sb());
+        let fences = [full(&[1]), vec![PlacedFence { place, kind }]].concat();
+        let clauses = [first.clone()];
+        let claimed = FencesClaimed {
+            verdict: &verdict,
+            fences: Some(&fences),
+            optimal: false,
+            clauses: &clauses,
+        };
+        fence_proof::check_claim(&places, (Model::Tso, Goal::Robust), &COSTS, claimed)
+    };
+    let good_claim = || claim(Verdict::Violated, 3, Fence::Full);
+    let no_place =
+        "fence_proof check_claim: a fence is in no place, or of a kind that there is not";
     vec![
+        case(
+            "fence_proof check_claim: WrongKind",
+            good_claim(),
+            claim(Verdict::Unknown(Limit::Interrupted), 3, Fence::Full),
+        ),
+        case(no_place, good_claim(), claim(Verdict::Violated, 4, Fence::Full)),
+        case(no_place, good_claim(), claim(Verdict::Violated, 3, Fence::StoreStore)),
         case(
             "fence_proof check: a clause lacks a fence that forbids its run",
             pso(&[Fence::Full, Fence::StoreStore]),

@@ -1,7 +1,7 @@
 //! Sets of states that nothing leads out of.
 
 use weakspot_core::certify::{
-    self, Over, Rejected, Shows, StateSet, inductive, inductive_within, reached,
+    self, Over, Rejected, Shows, StateSet, inductive, inductive_while, inductive_within, reached,
 };
 use weakspot_core::{
     Condition, Evidence, Expr, Instr, Model, PointId, Program, Quantifier, RegId, Verdict,
@@ -44,9 +44,8 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let asking = |quantifier| Some(Condition { quantifier, prop: Expr::Const(1) });
     let kind = "inductive new: WrongKind";
-    let wrong = "inductive inductive_within: it is bad, or a step from it is";
-    let order =
-        "inductive inductive_within: it does not come after the one before it, or is cut off";
+    let wrong = "inductive check: it is bad, or a step from it is";
+    let order = "inductive check: it does not come after the one before it, or is cut off";
     vec![
         case(kind, good(), bad(&|_, set| set.over = Over::Pending)),
         case(kind, good(), inductive(&program, Model::Tso, Shows::Robust, &right)),
@@ -58,22 +57,27 @@ pub(super) fn cases() -> Vec<Case> {
         case(order, good(), bad(&|_, set| set.packed.truncate(set.packed.len() - 1))),
         case(order, good(), bad(&|_, set| set.packed.extend([0, 1, 0]))),
         case(
-            "inductive inductive_within: TooLarge",
+            "inductive check: TooLarge",
             inductive_within(&program, asked.0, asked.1, &right, 100),
             inductive_within(&program, asked.0, asked.1, &right, 10),
         ),
         case(
-            "inductive inductive_within: there are more or less than it says",
+            "inductive check: TooLarge",
+            inductive_while(&program, asked.0, asked.1, &right, &mut || true),
+            inductive_while(&program, asked.0, asked.1, &right, &mut || false),
+        ),
+        case(
+            "inductive check: there are more or less than it says",
             good(),
             bad(&|_, set| set.states += 1),
         ),
         case(
-            "inductive inductive_within: an initial state is missing",
+            "inductive check: an initial state is missing",
             good(),
             bad(&|_, set| *set = rest(set)),
         ),
         case(
-            "inductive inductive_within: it is no state of the program",
+            "inductive check: it is no state of the program",
             good(),
             bad(&|_, set| {
                 set.packed.extend([0, 1, 9]);
@@ -82,7 +86,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(wrong, good(), bad(&|p, _| p.forbidden = vec![vec![None, Some(PointId(1))]])),
         case(
-            "inductive inductive_within: a step from it leads out of the set",
+            "inductive check: a step from it leads out of the set",
             good(),
             bad(&|program, _| {
                 let two = Instr::Store { addr: Expr::Const(X), value: Expr::Const(2) };

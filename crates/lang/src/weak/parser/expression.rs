@@ -10,6 +10,67 @@ pub(super) struct Deep {
     depth: usize,
 }
 
+/// Operands with operators of one precedence between them.
+struct Chain {
+    first: Deep,
+    /// Each with the operator before it, and the text from the beginning to its end.
+    rest: Vec<(BinOp, Deep, At)>,
+}
+
+impl Chain {
+    /// As it is written: the first two operands are put together first.
+    fn left_to_right(self) -> Deep {
+        self.rest.into_iter().fold(self.first, |left, (op, right, at)| joined(op, left, right, at))
+    }
+
+    /// The same for a long chain that is associative, as a tree that is as flat as it can be. The operands keep their
+    /// order, in which variables are read.
+    fn balanced(self) -> Deep {
+        let joins = self.rest.first().map_or(BinOp::Add, |&(op, ..)| associative(op).unwrap_or(op));
+        let count = self.rest.len() + 1;
+        let mut rest = self.rest.into_iter().map(|(op, operand, _)| match op {
+            BinOp::Sub => {
+                let Deep { expr, depth } = operand;
+                let at = expr.at;
+                let kind = ExprKind::Unary(UnOp::Neg, Box::new(expr));
+                Deep { expr: Expr { kind, at }, depth: depth + 1 }
+            }
+            _ => operand,
+        });
+        tree(joins, self.first, &mut rest, count)
+    }
+}
+
+/// The associative operator that joins operands between which there is `op`, if there is one: a difference is a sum
+/// with a negated operand.
+fn associative(op: BinOp) -> Option<BinOp> {
+    match op {
+        BinOp::Add | BinOp::Sub => Some(BinOp::Add),
+        BinOp::Mul | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::And | BinOp::Or => {
+            Some(op)
+        }
+        _ => None,
+    }
+}
+
+/// So many operands, the first of which is `first`, as a tree with halves of the same size.
+fn tree(op: BinOp, first: Deep, rest: &mut dyn Iterator<Item = Deep>, count: usize) -> Deep {
+    if count < 2 {
+        return first;
+    }
+    let left = tree(op, first, rest, count / 2);
+    let Some(next) = rest.next() else { return left };
+    let right = tree(op, next, rest, count - count / 2);
+    let (At(from), At(to)) = (left.expr.at, right.expr.at);
+    joined(op, left, right, At(Span::new(from.start as usize, to.end as usize)))
+}
+
+fn joined(op: BinOp, left: Deep, right: Deep, at: At) -> Deep {
+    let depth = left.depth.max(right.depth) + 1;
+    let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
+    Deep { expr: Expr { kind, at }, depth }
+}
+
 impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Result<Expr, Diagnostic> {
         Ok(self.binary(1)?.expr)
@@ -19,28 +80,46 @@ impl Parser<'_> {
     pub(super) fn binary(&mut self, least: u8) -> Result<Deep, Diagnostic> {
         let start = self.start();
         let mut left = self.unary()?;
-        let mut compared = false;
-        while let Some((op, precedence)) = self.operator() {
+        while let Some((_, precedence)) = self.operator() {
             if precedence < least {
                 break;
             }
-            if precedence == COMPARISON && compared {
+            left = self.chain(start, left, precedence)?;
+        }
+        self.no_word_as_operator()?;
+        Ok(left)
+    }
+
+    /// All operators of one precedence that follow on `first`, which begins at `start`.
+    fn chain(&mut self, start: usize, first: Deep, precedence: u8) -> Result<Deep, Diagnostic> {
+        let mut chain = Chain { first, rest: Vec::new() };
+        let mut depth = chain.first.depth;
+        let mut joins = None;
+        let mut is_associative = true;
+        while let Some((op, _)) = self.operator().filter(|&(_, p)| p == precedence) {
+            if precedence == COMPARISON && !chain.rest.is_empty() {
                 return Err(self
                     .error("comparisons do not chain", "expected `&&`, `||` or the end")
                     .help("join them with `&&`"));
             }
             self.advance();
-            let right = self.binary(precedence + 1)?;
-            let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
-            let depth = left.depth.max(right.depth) + 1;
-            if depth + self.depth > DEPTH {
+            let operand = self.binary(precedence + 1)?;
+            depth = depth.max(operand.depth) + 1;
+            let join = associative(op);
+            is_associative &= join.is_some() && *joins.get_or_insert(join) == join;
+            chain.rest.push((op, operand, self.since(start)));
+            if depth + self.depth > DEPTH && !is_associative {
                 return Err(self.too_deep());
             }
-            compared = precedence == COMPARISON;
-            left = Deep { expr: Expr { kind, at: self.since(start) }, depth };
         }
-        self.no_word_as_operator()?;
-        Ok(left)
+        if depth + self.depth <= DEPTH {
+            return Ok(chain.left_to_right());
+        }
+        let flat = chain.balanced();
+        if flat.depth + self.depth > DEPTH {
+            return Err(self.too_deep());
+        }
+        Ok(flat)
     }
 
     fn operator(&self) -> Option<(BinOp, u8)> {

@@ -1,8 +1,11 @@
 //! What programs compile to.
 
+use super::super::operators::OPERATORS;
+use super::super::{parse, print};
 use super::{WEAK, show};
 use crate::test_support::spans;
-use weakspot_core::{PointId, ThreadId, TxnMark};
+use weakspot_core::testing::Rng;
+use weakspot_core::{Expr, Instr, PointId, ThreadId, TxnMark};
 
 /// Compiles the body of a thread `t` with shared `x`, `y`, `a[2]` at addresses 1, 2, 3, 4.
 fn check(body: &str, expected: &str) {
@@ -284,4 +287,60 @@ fn steps_belong_to_transactions() {
     );
     check("transaction { atomic { x = 1 } }", "transaction +0, atomic 0, x = 1 0, } 0");
     check("atomic { transaction { x = 1 } }", "atomic, transaction +0, x = 1 0, }");
+}
+
+/// Sums, conjunctions and whatever else is associative may have any number of operands, and mean what they mean from
+/// the left to the right.
+#[test]
+fn long_chains() {
+    let value = |text: &str| WEAK.accept(text).program.threads[0].regs[0];
+    let of = |name: &str| {
+        let found = OPERATORS.iter().find(|(sign, ..)| *sign == name);
+        found.expect("an operator").1
+    };
+    let mut rng = Rng::new(7);
+    let groups: [&[&str]; 7] = [&["+", "-"], &["*"], &["&"], &["|"], &["^"], &["&&"], &["||"]];
+    for round in 0..70 {
+        let group = groups[round % groups.len()];
+        let mut number = || [rng.below(1 << 40) as i64, 0, 1, -1, i64::MAX][rng.below(5)];
+        let first = number();
+        let (mut text, mut expected) = (format!("thread t {{ var r = {first}"), first);
+        for _ in 0..90 + 40 * round {
+            let (sign, n) = (group[round % 3 % group.len()], number());
+            let sign = if n % 2 == 0 { sign } else { group[0] };
+            text += &format!(" {sign} {n}");
+            expected = of(sign).apply(expected, n).expect("no division");
+        }
+        text += " }\n";
+        assert_eq!(value(&text), expected, "{text}");
+        // What is printed says the same.
+        let file = parse(&text).expect("a good text");
+        let printed = print(&file);
+        assert_eq!(parse(&printed), Ok(file));
+        assert_eq!(value(&printed), expected);
+    }
+    // Variables are read in the order of the text.
+    let names: Vec<&str> = (0..500).map(|i| ["x", "y", "a[0]", "a[1]"][i * 7 % 11 % 4]).collect();
+    let text = format!("shared x, y, a[2]\nthread t {{ var r; r = {} }}\n", names.join(" - "));
+    let program = WEAK.accept(&text).program;
+    let edges = program.threads[0].points.iter().flat_map(|point| &point.edges);
+    let read: Vec<i64> = edges
+        .filter_map(|edge| match &edge.instr {
+            Instr::Load { addr: Expr::Const(addr), .. } => Some(*addr),
+            _ => None,
+        })
+        .collect();
+    let expected = names.iter().map(|name| match *name {
+        "x" => 1,
+        "y" => 2,
+        "a[0]" => 3,
+        _ => 4,
+    });
+    assert_eq!(read, expected.collect::<Vec<i64>>());
+    // A long one in parentheses in a long one; and still nothing that is nested deeply.
+    let long = vec!["1"; 100_000].join(" + ");
+    let text = format!("thread t {{ var r = {long} + ({long}) + ({long}) }}\n");
+    assert_eq!(value(&text), 300_000);
+    let text = format!("thread t {{ var r = {}{long}{} }}\n", "(".repeat(95), ")".repeat(95));
+    assert!(WEAK.refuse(&text).message.contains("nested more than 100 deep"));
 }

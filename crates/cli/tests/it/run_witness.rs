@@ -1,0 +1,153 @@
+//! Witnesses about real programs: `weakspot run --witness`, and `weakspot certify`, which executes them again.
+
+use std::path::PathBuf;
+
+use crate::run;
+
+/// Store buffering with this between its store and its load, and what has to hold in the end if there is an argument.
+fn source(fence: &str, check: &str) -> String {
+    format!(
+        "#include <assert.h>
+#include <pthread.h>
+volatile int x, y; int r1 = 1, r2 = 1;
+void *p(void *a) {{ x = x + 1; {fence} r1 = y; return a; }}
+void *q(void *a) {{ y = y + 1; {fence} r2 = x; return a; }}
+int main(int n, char **words) {{
+    (void)words;
+    pthread_t a, b;
+    pthread_create(&a, 0, p, 0);
+    pthread_create(&b, 0, q, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    assert(n == 1 || ({check}));
+    return 0;
+}}
+"
+    )
+}
+
+struct Program {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    witness: PathBuf,
+}
+
+impl Program {
+    fn compiled(source: &str) -> Program {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, path) = (folder.path().join("a.c"), folder.path().join("a"));
+        std::fs::write(&file, source).expect("written");
+        let words = ["cc", "-g", "-O1", "-pthread", "-o"].map(str::to_owned);
+        let words =
+            [&words[..], &[path.display().to_string(), file.display().to_string()]].concat();
+        let built = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+        assert_eq!(built.code, Some(0), "{}", built.err);
+        let witness = folder.path().join("w.json");
+        Program { _folder: folder, path, witness }
+    }
+
+    fn path(&self) -> &str {
+        self.path.to_str().expect("UTF-8")
+    }
+
+    fn witness(&self) -> &str {
+        self.witness.to_str().expect("UTF-8")
+    }
+
+    /// Explores it with one argument; the exit code.
+    fn explore(&self, options: &[&str]) -> Option<i32> {
+        let words = [&["run", "-q", "--witness", self.witness()], options, &[self.path(), "arg"]];
+        run(&words.concat(), "").code
+    }
+
+    /// What is said about the witness, and the exit code.
+    fn certify(&self) -> String {
+        let ran = run(&["certify", self.path(), self.witness()], "");
+        format!("{}{}{}", ran.out, ran.err, ran.code.expect("a code"))
+    }
+
+    /// The same about an altered one, which is put back.
+    fn altered(&self, from: &str, to: &str) -> String {
+        let right = std::fs::read_to_string(&self.witness).expect("a witness");
+        assert!(right.contains(from), "{from} in {right}");
+        std::fs::write(&self.witness, right.replacen(from, to, 1)).expect("written");
+        let said = self.certify();
+        std::fs::write(&self.witness, right).expect("written");
+        said
+    }
+}
+
+const CHECK: &str = "r1 == 1 || r2 == 1";
+
+#[test]
+fn an_execution_that_fails() {
+    let program = Program::compiled(&source("", CHECK));
+    assert_eq!(program.explore(&[]), Some(1));
+    let again = "certified: run under TSO: violated, by an execution that fails (assertion), \
+                 executed again\n0";
+    assert_eq!(program.certify(), again);
+    let other = program.altered("\"failure\":\"assertion\"", "\"failure\":\"deadlock\"");
+    let not = "rejected: run under TSO: violated, not shown: executed again, it is not one that \
+               fails (deadlock)\n1";
+    assert_eq!(other, not);
+    // Without its argument nothing fails.
+    assert!(program.altered("[\"arg\"]", "[]").starts_with("rejected: "));
+    // Another schedule, and a token that was changed.
+    assert!(program.altered("\"token\":\"ws1_", "\"token\":\"ws1_0_").ends_with('2'));
+    // Nothing of a witness makes a file, or takes options that mean something else.
+    let file = program.path.with_extension("wslog");
+    let log = format!("\"options\": [\"--log\",\"{}\",", file.display());
+    let said = program.altered("\"options\": [", &log);
+    assert!(
+        said.contains("an option that none may have: `--log`") && said.ends_with('2'),
+        "{said}"
+    );
+    assert!(!file.exists());
+    // It is about this program.
+    let other = Program::compiled(&source("__sync_synchronize();", CHECK));
+    std::fs::copy(&program.witness, &other.witness).expect("copied");
+    assert!(other.certify().contains("the witness is about another program"));
+}
+
+#[test]
+fn an_access_that_overtakes_a_store() {
+    let program = Program::compiled(&source("", "1"));
+    assert_eq!(program.explore(&["--robust", "--model", "tso"]), Some(1));
+    let said = program.certify();
+    assert!(
+        said.starts_with("certified: run under TSO: violated, by an execution that lets "),
+        "{said}"
+    );
+    let said = program.altered("a.c:4", "a.c:9");
+    assert!(said.starts_with("rejected: ") && said.ends_with('1'), "{said}");
+}
+
+#[test]
+fn none_that_fails() {
+    let program = Program::compiled(&source("__sync_synchronize();", CHECK));
+    assert_eq!(program.explore(&[]), Some(0));
+    let said = program.certify();
+    assert!(said.starts_with("certified: run under SC, TSO: holds, by all executions ("), "{said}");
+    assert!(said.ends_with("executed again\n0"), "{said}");
+    let said = program.altered("\"executions\":", "\"executions\":1");
+    assert!(
+        said.starts_with("rejected: run under SC, TSO: holds, not shown: there are "),
+        "{said}"
+    );
+    // A program in which one fails does not get the witness of another.
+    let other = Program::compiled(&source("", CHECK));
+    std::fs::copy(&program.witness, &other.witness).expect("copied");
+    let hash = |program: &Program| {
+        let text = std::fs::read(&program.path).expect("a program");
+        weakspot_report::input_hash(&text)
+    };
+    let said = other.altered(&hash(&program), &hash(&other));
+    assert!(said.starts_with("rejected: run under SC, TSO: holds, not shown: "), "{said}");
+    // An unknown has none.
+    std::fs::remove_file(&program.witness).expect("removed");
+    let words = ["run", "--executions", "1", "--witness", program.witness(), program.path()];
+    let ran = run(&words, "");
+    assert_eq!(ran.code, Some(3), "{}", ran.out);
+    assert!(ran.err.contains("no witness is written: the answer is unknown"), "{}", ran.err);
+    assert!(!program.witness.exists());
+}
