@@ -79,7 +79,7 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
     tables.text(format_args!(
         "\nstates: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
          time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s. \
-         before: CPU seconds of our own search\nwithout what docs/outcomes.md calls roles and threads \
+         before: CPU seconds of our own search\nwithout what docs/how/outcomes.md calls roles and threads \
          that are alike; herd7: its CPU seconds. Both\nare figures of one earlier measurement.\n",
         timeout.as_secs_f64()
     ))

@@ -902,10 +902,10 @@ fn this_cpu() {
     }
 }
 
-/// What docs/histories.md shows is what the command prints.
+/// What docs/reference/histories.md shows is what the command prints.
 #[test]
 fn the_page_is_real() {
-    page_is_real("docs/histories.md", 3);
+    page_is_real("docs/reference/histories.md", 3);
 }
 
 /// What a page shows is what the command prints, at least so many times.

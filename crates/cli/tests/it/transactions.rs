@@ -218,7 +218,7 @@ fn text() {
 
 #[test]
 fn the_page_is_real() {
-    page_is_real("docs/database-transactions.md", 1);
+    page_is_real("docs/reference/database-transactions.md", 1);
 }
 
 #[test]
