@@ -13,7 +13,10 @@ use crate::sharing;
 use crate::symbols::Symbols;
 use crate::{Campaign, Ended, Error, Question, Result, Start, Strategy, Until};
 
-/// In auto, the preemptions before all executions are explored, and how many executions of these are
+/// In auto, so many executions and this share of the time are for a look whether anything is wrong at all.
+const LOOK_EXECUTIONS: u64 = 1000;
+const LOOK_SHARE: u32 = 8;
+/// Then the preemptions before all executions are explored, and how many executions of these are
 /// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
 const FIRST_EXECUTIONS: u64 = 1000;
@@ -120,6 +123,11 @@ fn phases(strategy: &Strategy, watched: bool) -> Vec<Phase> {
     }
 }
 
+/// By what auto looks whether anything is wrong.
+fn look_plan(watched: bool) -> Plan {
+    if watched { Plan::Dpor } else { Plan::Rf }
+}
+
 /// Follows one strategy after the other, as the question says.
 pub(crate) fn explore(campaign: &Campaign<'_>, base: &Config) -> Result<Explored> {
     // Time has been running since the question was asked.
@@ -172,6 +180,13 @@ impl Exploration<'_> {
     fn follow_phases(&mut self) -> Result<()> {
         let question = self.campaign.question;
         let watched = !self.base.models.is_empty() || self.base.transactions.is_some();
+        let mut looked = None;
+        if question.strategy == Strategy::Auto {
+            looked = self.look(watched)?;
+            if self.explored.limit.is_none() || self.is_interrupted() {
+                return Ok(());
+            }
+        }
         let phases = phases(&question.strategy, watched);
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
@@ -196,15 +211,53 @@ impl Exploration<'_> {
             let bound = phase.bound.filter(|_| enough && limit != Some(Limit::Interrupted));
             self.explored.limit = bound.map(Limit::Preemptions).or(limit);
             self.take(phase.name, heard);
-            let stopped = matches!(self.explored.limit, Some(Limit::Interrupted));
-            if self.explored.limit.is_none() || stopped || self.is_enough() {
+            if self.explored.limit.is_none() || self.is_interrupted() || self.is_enough() {
                 break;
             }
         }
         if self.explored.limit == Some(Limit::Loops) {
             self.follow_loops()?;
         }
+        // Who had no time to find it again does not lose it.
+        if let Some(looked) = looked {
+            self.explored.findings.add(looked, 0);
+        }
         Ok(())
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.explored.limit == Some(Limit::Interrupted)
+    }
+
+    /// Most programs have few executions that differ, and nothing is wrong with them: then these are all
+    /// that is executed. Otherwise strategies follow that find the same with few preemptions, and what was
+    /// found is only kept for the case that they do not get so far.
+    fn look(&mut self, watched: bool) -> Result<Option<Findings>> {
+        let question = self.campaign.question;
+        let spent = self.campaign.control.elapsed().saturating_sub(self.since);
+        let left = question.timeout.saturating_sub(spent) / LOOK_SHARE;
+        // Those that follow need executions, too.
+        let most =
+            question.executions.map_or(LOOK_EXECUTIONS, |most| LOOK_EXECUTIONS.min(most / 2));
+        if left.is_zero() || most == 0 {
+            return Ok(None);
+        }
+        let plan = look_plan(watched);
+        let name = if watched { "dpor" } else { "rf" };
+        let phase = Phase { name, plan, bound: None, most: Some(most) };
+        let shared = &self.explored.shared;
+        let (ended, mut heard) =
+            self.follow_until(&phase, left, phase.most, shared, Heard::ends_look)?;
+        let limit = self.limit_of(&phase, &heard, &ended)?;
+        if limit == Some(Limit::Interrupted) || (limit.is_none() && !heard.has_findings()) {
+            self.explored.limit = limit;
+            self.take(name, heard);
+            return Ok(None);
+        }
+        self.explored.executions += heard.executions;
+        self.explored.steps += heard.steps;
+        self.explored.shared.append(&mut heard.shared);
+        Ok(Some(heard.findings()))
     }
 
     /// Threads were taken to wait in loops, which is a guess: loops with a bounded number of tries go
@@ -269,9 +322,21 @@ impl Exploration<'_> {
         most: Option<u64>,
         shared: &[(u64, u64)],
     ) -> Result<(Ended, Heard)> {
+        self.follow_until(phase, left, most, shared, |heard| {
+            heard.is_enough(self.until) || self.leaves_time(heard)
+        })
+    }
+
+    fn follow_until(
+        &self,
+        phase: &Phase,
+        left: Duration,
+        most: Option<u64>,
+        shared: &[(u64, u64)],
+        enough: impl Fn(&Heard) -> bool,
+    ) -> Result<(Ended, Heard)> {
         let Campaign { runtime, control, .. } = self.campaign;
         let config = self.config(phase.plan.clone(), left, most.unwrap_or(0), shared);
-        let enough = |heard: &Heard| heard.is_enough(self.until) || self.leaves_time(heard);
         if self.is_shared(phase)
             && let Some(followed) = sharing::follow(&self.campaign, &config, left, shared, &enough)?
         {
@@ -330,8 +395,10 @@ impl Exploration<'_> {
             let mut known = Vec::new();
             let mut found = Vec::new();
             for &under in *chain {
+                let look = look_plan(under == Model::Sc);
+                self.learn_by(look, under, left, Heard::ends_look, &mut known, &mut found)?;
                 for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {
-                    self.learn_by(plan, under, left, &mut known, &mut found)?;
+                    self.learn_by(plan, under, left, |_| false, &mut known, &mut found)?;
                 }
                 found.push(known.clone());
             }
@@ -351,6 +418,7 @@ impl Exploration<'_> {
         plan: Plan,
         under: Model,
         left: Duration,
+        enough: impl Fn(&Heard) -> bool,
         known: &mut Vec<(u64, u64)>,
         found: &mut Vec<Vec<(u64, u64)>>,
     ) -> Result<()> {
@@ -359,13 +427,15 @@ impl Exploration<'_> {
         let config = Config { trace: false, under, ..config };
         let stop = || control.interrupted();
         let start = Start { config: &config, output: false, most: left, stop: &stop };
+        let mut heard = Heard::nothing(known.len());
         runtime.run(&start, &mut |message| {
             match message {
                 Message::Shared { addr, len } => known.push((addr, len)),
                 Message::Again => found.push(known.clone()),
                 _ => {}
             }
-            false
+            heard.hear(message, control);
+            enough(&heard)
         })?;
         Ok(())
     }

@@ -175,6 +175,11 @@ impl Heard {
             || self.unserializable.is_some()
     }
 
+    /// Whether a look for anything wrong is over: there is something, or not everything can be seen.
+    pub(crate) fn ends_look(&self) -> bool {
+        self.has_findings() || self.cut_off().next().is_some()
+    }
+
     /// What was found.
     pub(crate) fn findings(self) -> Findings {
         let mut overtakings = self.overtakings.items;

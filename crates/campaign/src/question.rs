@@ -82,7 +82,8 @@ pub(crate) fn is_executable(model: Model) -> bool {
 /// Which executions, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Those with few preemptions, then all of them, with `rf` if only failures matter, and with `dpor`.
+    /// A look whether anything is wrong, those with few preemptions, then all of them, with `rf` if only
+    /// failures matter, and with `dpor`.
     Auto,
     /// By rising number of preemptions, at most so many.
     Bounded(Option<u32>),

@@ -100,6 +100,26 @@ fn each_model_is_judged_by_its_own_findings() {
     assert!(answer.models[0].findings.len() > MOST_SHOWN);
 }
 
+/// Where nothing is wrong, a look by one strategy is all; what is wrong is found again with few preemptions.
+#[test]
+fn auto_begins_with_a_look() {
+    let auto = question(Strategy::Auto, &[Model::Tso]);
+    let whole = question(Strategy::Dpor, &[Model::Tso]);
+    let clean = fenced();
+    let looked = ask(&auto, &Fake::new(&clean), &Steady::new(None));
+    let explored = ask(&whole, &Fake::new(&clean), &Steady::new(None));
+    assert_eq!(looked.strategies, ["dpor"]);
+    assert_eq!(looked.executions, explored.executions);
+    assert_eq!(looked.models[0].verdict, Verdict::Holds);
+    let broken = ask(&auto, &Fake::new(&pairs(1, 1)), &Steady::new(None));
+    assert_eq!(broken.strategies[0], "bounded");
+    assert_eq!(broken.models[0].verdict, Verdict::Violated);
+    // Executions that are numbered are for strategies that find what is easy to read.
+    let one = Question { executions: Some(1), ..auto };
+    let answer = ask(&one, &Fake::new(&pairs(1, 1)), &Steady::new(None));
+    assert_eq!((answer.strategies, answer.executions), (vec!["bounded"], 1));
+}
+
 /// Whenever Ctrl-C comes: nothing holds that was not explored, and no finding is lost.
 #[test]
 fn interrupted_at_every_step() {
