@@ -112,13 +112,8 @@ fn times(
 ) -> Result<Vec<(Task, Cell)>> {
     let mut lines = Rows::new(tables.format);
     tables.text(format_args!(
-        "{}\n\n{:>4} {:>10} {:>9} {:>9} {:9} {:5} {:5} {:15} {:22} {:>10} {:>8} {:>8}\n",
+        "{}\n\n  {:5} {:5} {:13} {:23} {:>10} {:>8} {:>8}\n",
         title(table),
-        "CPUs",
-        "operations",
-        "variables",
-        "histories",
-        "of",
         "model",
         "way",
         "verdict",
@@ -136,15 +131,32 @@ fn times(
             continue;
         }
         let cell = task::measure(tables, &task, args.timeout)?;
-        tables.row(&mut lines, || row_text(&task, &cell), || row_json(table, &task, &cell))?;
+        let is_next = rows.last().is_none_or(|(last, _)| last.shape != task.shape);
+        let shape = if is_next { shape_text(&task) } else { String::new() };
+        let text = || shape + &row_text(&task, &cell);
+        tables.row(&mut lines, text, || row_json(table, &task, &cell))?;
         rows.push((task, cell));
     }
-    tables.text(format_args!("\n{}\n\n", legend(table, args.timeout)))?;
+    tables.note(format_args!("{}", legend(table, args.timeout)))?;
+    tables.text(format_args!("\n"))?;
     Ok(rows)
 }
 
+/// What stands above the rows of histories of one shape.
+fn shape_text(task: &Task) -> String {
+    let Task { shape, count, .. } = task;
+    format!(
+        "{} CPUs, {} operations, {} variables; {count} {} of {}\n",
+        shape.cpus,
+        shape.operations,
+        shape.variables,
+        if *count == 1 { "history" } else { "histories" },
+        shape.origin.key(),
+    )
+}
+
 fn row_text(task: &Task, cell: &Cell) -> String {
-    let Task { shape, count, model, way } = task;
+    let Task { shape, model, way, .. } = task;
     let verdict = match (cell.holds, cell.violated) {
         (holds, violated) if !cell.done => format!("time, {} done", holds + violated),
         (_, 0) => "holds".to_owned(),
@@ -155,11 +167,7 @@ fn row_text(task: &Task, cell: &Cell) -> String {
     let number = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     let each = cell.each();
     format!(
-        "{:>4} {:>10} {:>9} {count:>9} {:9} {:5} {:5} {verdict:15} {stages:22} {:>10} {:>8} {:>8}\n",
-        shape.cpus,
-        shape.operations,
-        shape.variables,
-        shape.origin.key(),
+        "  {:5} {:5} {verdict:13} {stages:23} {:>10} {:>8} {:>8}\n",
         model.key(),
         way.key(),
         number(each.map(|s| s * 1e3), 3),
@@ -192,6 +200,7 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
         series,
         x,
         seconds: cell.each().filter(|_| cell.done),
+        spread: None,
     };
     let mut panels = Vec::new();
     for (table, rows) in all {
@@ -258,7 +267,7 @@ fn axis(table: HistoryTable) -> &'static str {
 fn legend(table: HistoryTable, timeout: Duration) -> String {
     format!(
         "ms each, ns/op: processor time of the check alone, per history and per operation; peak: \
-         of the process while it\nchecks, history included. A cell has {} s for all its \
+         of the process while it checks, history included. A cell has {} s for all its \
          histories{}.",
         timeout.as_secs_f64(),
         match table {

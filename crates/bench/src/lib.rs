@@ -11,6 +11,7 @@ mod process;
 mod programs;
 mod real;
 mod serial;
+mod spread;
 mod subjects;
 mod tables;
 

@@ -8,6 +8,7 @@ use weakspot_explore::{Strategy, outcomes};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
 
+use crate::spread::{percent_text, repeated};
 use crate::tables::Tables;
 
 /// The families of litmus tests under three models: final states, nodes visited and time of the
@@ -18,19 +19,20 @@ use crate::tables::Tables;
 /// An end was asked for, or rows cannot be written.
 pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
     tables.text(format_args!(
-        "{:24} {:>4} {:5} {:>8} {:>8} {:>8} {:>11} {:>10} {:>7} {:>6}\n",
-        "family",
+        "{:>4} {:5} {:>7} {:>8} {:>8} {:>6} {:>8} {:>8} {:>7} {:>6}\n",
         "N",
         "model",
         "states",
         "visited",
         "seconds",
-        "write order",
+        "spread",
+        "by order",
         "explicit",
         "before",
         "herd7"
     ))?;
     for family in Family::LITMUS {
+        tables.text(format_args!("{}\n", family.name()))?;
         for &n in family.sizes() {
             let text = family.text(Syntax::Litmus, Some(n))?;
             let parsed = weakspot_lang::parse(Format::Litmus, &text)
@@ -54,7 +56,12 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
                     let done = found.stopped.is_none();
                     anyhow::Ok((done.then_some(seconds), found.set.len(), found.states))
                 };
-                let (time, states, visited) = measure(Strategy::Auto)?;
+                let (first, states, visited) = measure(Strategy::Auto)?;
+                let spread = match first {
+                    Some(first) => repeated(first, || Ok(measure(Strategy::Auto)?.0))?,
+                    None => None,
+                };
+                let time = spread.map(|spread| spread.median);
                 let ratio = |strategy| {
                     let (own, _, _) = measure(strategy)?;
                     anyhow::Ok(match (own, time) {
@@ -68,19 +75,21 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
                     (ratio(Strategy::WriteOrder)?, ratio(Strategy::Explicit)?);
                 tables.go_on()?;
                 let (before, herd) = known(family, n, model);
+                let spread = percent_text(spread.and_then(|spread| spread.percent()));
                 tables.text(format_args!(
-                    "{:24} {n:>4} {model:5} {states:>8} {visited:>8} {seconds:>8} {by_order:>11} \
-                     {explicit:>10} {before:>7} {herd:>6}\n",
-                    family.name(),
+                    "{n:>4} {model:5} {states:>7} {visited:>8} {seconds:>8} {spread:>6} {by_order:>8} \
+                     {explicit:>8} {before:>7} {herd:>6}\n",
                 ))?;
             }
         }
     }
-    tables.text(format_args!(
-        "\nstates: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
-         time; then the time of\neach search alone, as a multiple of that. `-`: not done within {} s. \
-         before: CPU seconds of our own search\nwithout what docs/outcomes.md calls roles and threads \
-         that are alike; herd7: its CPU seconds. Both\nare figures of one earlier measurement.\n",
+    tables.note(format_args!(
+        "states: final states; visited: nodes of the searches; seconds: of `weakspot litmus`, wall \
+         time, the median of several runs; spread: from the fastest to the slowest, in percent of it; then \
+         the time of each search alone, the one by the order of writes and the explicit one, as a multiple \
+         of that. `-`: not done within {} s, or measured once. before: CPU seconds of our own search \
+         without what docs/how/outcomes.md calls roles and threads that are alike; herd7: its CPU seconds. \
+         Both are figures of one earlier measurement.",
         timeout.as_secs_f64()
     ))
 }

@@ -13,6 +13,7 @@ use weakspot_report::Rows;
 use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
 use crate::process::thread_seconds as cpu;
+use crate::spread::{Spread, percent_text};
 use crate::tables::Tables;
 
 const PSO: Model = Model::Pso(Drain::All);
@@ -28,29 +29,29 @@ const SHORT: usize = 20_000;
 /// A file cannot be written, or an end was asked for.
 pub fn run(args: &BenchMonitorArgs, tables: &mut Tables<'_>) -> Result<()> {
     let mut rows = Rows::new(tables.format);
-    let columns = ["TSO", "PSO", "both", "from file", "SOBER", "definition"];
-    let columns: String = columns.iter().map(|column| format!(" {column:>10}")).collect();
+    let columns = ["TSO", "PSO", "both", "file", "SOBER", "def."];
+    let columns: String = columns.iter().map(|column| format!(" {column:>6}")).collect();
     tables.text(format_args!(
-        "{:>7} {:>9}{columns} {:>10} {:>8} {:>8}\n",
-        "threads", "addresses", "memory", "TSO rep.", "PSO rep."
+        "Millions of events per processor second\n\n{:>3} {:>8}{columns} {:>6} {:>6} {:>5} {:>5}\n",
+        "T", "places", "spread", "MB", "TSO%", "PSO%"
     ))?;
     for &addresses in &args.addresses {
         for &threads in &args.threads {
             let events = random_events(threads, addresses, args.events as usize);
             let names = names(threads, addresses);
-            let (tso, _) = follow(&[Model::Tso], &events, args.rounds)?;
-            let (pso, _) = follow(&[PSO], &events, args.rounds)?;
-            let (both, monitor) = follow(&[Model::Tso, PSO], &events, args.rounds)?;
+            let (tso, _, _) = follow(&[Model::Tso], &events, args.rounds)?;
+            let (pso, _, _) = follow(&[PSO], &events, args.rounds)?;
+            let (both, spread, monitor) = follow(&[Model::Tso, PSO], &events, args.rounds)?;
             let file = follow_file(&events, &names, args.rounds)?;
             let short = &events[..events.len().min(SHORT)];
-            let sober = rate(short, 1, || {
+            let (sober, _) = rate(short, 1, || {
                 let mut sober = Sober::new(Definition::Corrected);
                 for event in short {
                     sober.event(event, &names);
                 }
                 Ok(())
             })?;
-            let definition = rate(short, 1, || {
+            let (definition, _) = rate(short, 1, || {
                 let _ = reference::reports(short, &names, Model::Tso, Form::All);
                 let _ = reference::reports(short, &names, PSO, Form::All);
                 Ok(())
@@ -58,30 +59,32 @@ pub fn run(args: &BenchMonitorArgs, tables: &mut Tables<'_>) -> Result<()> {
             let rates = [tso, pso, both, file, sober, definition];
             let share = |model| 100.0 * monitor.total(model) as f64 / monitor.seen() as f64;
             let text = || {
-                let rate = |rate: f64| format!(" {:>10}", format!("{:.2} M/s", rate / 1e6));
+                let rate = |rate: f64| format!(" {:>6.2}", rate / 1e6);
                 let rates: String = rates.into_iter().map(rate).collect();
-                let memory = format!("{:.1} MB", monitor.memory() as f64 / 1e6);
-                let (tso, pso) = (share(Model::Tso), share(PSO));
-                format!("{threads:>7} {addresses:>9}{rates} {memory:>10} {tso:>7.2}% {pso:>7.2}%\n")
+                let memory = monitor.memory() as f64 / 1e6;
+                let (tso, pso, spread) = (share(Model::Tso), share(PSO), percent_text(spread));
+                format!(
+                    "{threads:>3} {addresses:>8}{rates} {spread:>6} {memory:>6.1} {tso:>5.1} {pso:>5.1}\n"
+                )
             };
             let json = || {
                 json!({
                     "threads": threads, "addresses": addresses, "events": args.events,
                     "tso": tso, "pso": pso, "both": both, "file": file, "sober": sober,
-                    "definition": definition, "memory": monitor.memory(),
+                    "definition": definition, "spread_percent": spread, "memory": monitor.memory(),
                     "tso_reports": monitor.total(Model::Tso), "pso_reports": monitor.total(PSO),
                 })
             };
             tables.row(&mut rows, text, json)?;
         }
     }
-    tables.text(format_args!(
-            "\nMillions of events per processor second on one core, the best of {} rounds over {} random \
-             events (72% reads,\n25% writes, 2% updates, 1% fences; {SITES} source positions). TSO, PSO: one \
-             monitor alone, both: at once, all from\nmemory; from file: both, on a .wslog file from its first event on. SOBER and \
-             the monitors by definition: on the first {SHORT} events.\nmemory: of both monitors; rep.: how \
-             many of 100 events were reported.\n",
-            args.rounds, args.events
+    tables.note(format_args!(
+        "Of one core, the best of {} rounds over {} random events (72% reads, 25% writes, 2% updates, 1% \
+         fences; {SITES} source positions). T: threads; places: addresses; TSO, PSO: one monitor alone, both: at once, all from \
+         memory; file: both, on a .wslog file from its first event on. SOBER and the monitors by definition \
+         (def.): on the first {SHORT} events. spread: of the rounds of both, from the fastest to the slowest, \
+         in percent of the median; MB: of both monitors; TSO%, PSO%: how many of 100 events were reported.",
+        args.rounds, args.events
     ))
 }
 
@@ -110,12 +113,16 @@ fn names(threads: u16, addresses: u32) -> LogTables {
     }
 }
 
-/// Events per second of a monitor that has seen the events before, and the monitor.
-fn follow(models: &[Model], events: &[LogEvent], rounds: u32) -> Result<(f64, Monitor)> {
+/// Events per second of a monitor that has seen the events before, how far the rounds differ in percent, and the monitor.
+fn follow(
+    models: &[Model],
+    events: &[LogEvent],
+    rounds: u32,
+) -> Result<(f64, Option<f64>, Monitor)> {
     let mut monitor = Monitor::new(models, Form::All);
     monitor.events(events)?;
-    let rate = rate(events, rounds, || Ok(monitor.events(events)?))?;
-    Ok((rate, monitor))
+    let (rate, spread) = rate(events, rounds, || Ok(monitor.events(events)?))?;
+    Ok((rate, spread, monitor))
 }
 
 /// The same from a file, from its first events on, which come after the names of the addresses.
@@ -153,13 +160,19 @@ fn follow_file(events: &[LogEvent], names: &LogTables, rounds: u32) -> Result<f6
     written.with_context(|| format!("failed to measure with {}", path.display()))
 }
 
-/// Events per processor second, of the best of some rounds.
-fn rate(events: &[LogEvent], rounds: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
-    let mut best = f64::INFINITY;
+/// Events per processor second, of the best of some rounds, and how far these differ in percent.
+fn rate(
+    events: &[LogEvent],
+    rounds: u32,
+    mut work: impl FnMut() -> Result<()>,
+) -> Result<(f64, Option<f64>)> {
+    let mut seconds = Vec::new();
     for _ in 0..rounds.max(1) {
         let before = cpu();
         work()?;
-        best = best.min(cpu() - before);
+        seconds.push(cpu() - before);
     }
-    Ok(events.len() as f64 / best.max(1e-9))
+    let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let spread = Spread::of(&seconds).and_then(|spread| spread.percent());
+    Ok((events.len() as f64 / best.max(1e-9), spread))
 }

@@ -7,11 +7,12 @@ use weakspot_args::ProgramsArgs;
 use weakspot_lang::families::Family;
 use weakspot_report::{
     Axis, BENCH_COLUMNS, BenchEnd, BenchRow, Mark, Panel, Plot, Rows, bench_head, bench_json,
-    bench_text,
+    bench_program, bench_text,
 };
 
 use crate::cell::{Cell, QUESTIONS, Question};
 use crate::process::{self, Heard};
+use crate::spread::repeated;
 use crate::subjects::{self, Subject};
 use crate::tables::{Measured, Tables};
 
@@ -32,17 +33,20 @@ pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
                 continue;
             }
             let row = measure(tables, subject, question, args.timeout)?;
-            tables.written(&mut lines, || bench_text(&row), || bench_json(&row))?;
+            let is_next = rows.last().is_none_or(|(_, last)| last.name != row.name);
+            let program = if is_next { bench_program(&row) } else { String::new() };
+            tables.written(&mut lines, || program + &bench_text(&row), || bench_json(&row))?;
             if let BenchEnd::Error(message) = &row.end {
                 errors.push(format!("{}, {}: {message}", row.name, question.key()));
             }
             rows.push((number, row));
         }
     }
-    tables.text(format_args!(
-        "\nT: threads; St: control points; Tr: transitions; RQ: SC searches made; CPU, wall, \
-         peak: of a process that answers\nonly this. No sizes of a family follow after one that \
-         was not done within {} s or 4 GiB.\n",
+    tables.note(format_args!(
+        "RQ: SC searches made; CPU, peak: of a process that answers only this; CPU: the median of at \
+         least three runs after one that warms up, if that takes less than half a second; spread: from \
+         the fastest to the slowest, in percent of the median. No sizes of a family follow after one that \
+         was not done within {} s or 4 GiB.",
         args.timeout.as_secs_f64()
     ))?;
     Ok(Measured { plot: Some(plot(&subjects, &rows, args.timeout)), errors })
@@ -81,8 +85,19 @@ fn measure(
 ) -> Result<BenchRow> {
     let program = subject.parse()?.program;
     let points = program.threads.iter().flat_map(|t| &t.points);
-    let start = Instant::now();
+    let mut start = Instant::now();
     let cell = ask(tables, subject, question, timeout)?;
+    let mut wall = start.elapsed().as_secs_f64();
+    let is_done = |end: &BenchEnd| matches!(end, BenchEnd::Holds | BenchEnd::Violated);
+    let spread = match cell.cpu.filter(|_| is_done(&cell.end)) {
+        Some(first) => repeated(first, || {
+            start = Instant::now();
+            let again = ask(tables, subject, question, timeout)?;
+            wall = wall.min(start.elapsed().as_secs_f64());
+            Ok(again.cpu.filter(|_| is_done(&again.end)))
+        })?,
+        None => None,
+    };
     Ok(BenchRow {
         name: subject.name.clone(),
         member: subject.member.map(|(family, n)| (family.key().to_owned(), n)),
@@ -95,8 +110,9 @@ fn measure(
         end: cell.end,
         explored: cell.explored,
         queries: cell.queries,
-        cpu: cell.cpu,
-        wall: start.elapsed().as_secs_f64(),
+        cpu: spread.map(|spread| spread.median).or(cell.cpu),
+        spread: spread.map(|spread| (spread.least, spread.most, spread.runs)),
+        wall,
         peak: cell.peak,
     })
 }
@@ -124,7 +140,9 @@ fn plot(subjects: &[Subject], rows: &[(usize, BenchRow)], timeout: Duration) -> 
     let names: Vec<String> = single.map(|s| s.name.clone()).collect();
     let mark = |series: usize, x: usize, row: &BenchRow| {
         let done = matches!(row.end, BenchEnd::Holds | BenchEnd::Violated);
-        Mark { series, x, seconds: row.cpu.filter(|_| done) }
+        let spread =
+            row.spread.filter(|(.., runs)| *runs > 1).map(|(least, most, _)| (least, most));
+        Mark { series, x, seconds: row.cpu.filter(|_| done), spread }
     };
     let mut panels = Vec::new();
     if !names.is_empty() {

@@ -141,8 +141,8 @@ fn rates(
     let mut rows = Rows::new(tables.format);
     tables.text(format_args!(
         "Executions at random, with both monitors and without, per processor second\n\n\
-             {:<9} {:>9} {:>12} {:>12} {:>9} {:>12} {:>9} {:>12}\n",
-        "", "steps", "executions/s", "of paper", "monitors", "steps/s", "ns/step", "ns without"
+             {:<8} {:>7} {:>10} {:>9} {:>8} {:>11} {:>8} {:>8}\n",
+        "", "steps", "per second", "of paper", "monitors", "steps/s", "ns/step", "without"
     ))?;
     for (subject, program) in programs {
         let random = |models: &[Model]| {
@@ -159,7 +159,7 @@ fn rates(
         let length = steps / with.executions as f64;
         let text = || {
             format!(
-                "{:<9} {length:>9.1} {rate:>12.0} {paper:>12.1} {:>8.2}x {:>12.0} {:>9.1} {:>12.1}\n",
+                "{:<8} {length:>7.1} {rate:>10.0} {paper:>9.1} {:>7.2}x {:>11.0} {:>8.1} {:>8.1}\n",
                 subject.name,
                 cpu / bare,
                 steps / cpu,
@@ -176,12 +176,12 @@ fn rates(
         };
         tables.row(&mut rows, text, json)?;
     }
-    tables.text(format_args!(
-            "\nAll of them as published, without fences, with the harnesses of corpus/c; the paper has \
-             harnesses of its own. PSO is\nthat of the paper (pso-own). seconds: by the clock. steps: of an \
-             execution; of paper: from its second table; monitors:\nprocessor time with them over that \
-             without; {} executions each.\n",
-            args.executions
+    tables.note(format_args!(
+        "All of them as published, without fences, with the harnesses of corpus/c; the paper has harnesses of \
+         its own. PSO is that of the paper (pso-own). seconds: by the clock. steps: of an execution; of paper: \
+         from its second table; monitors: processor time with them over that without; without: nanoseconds per \
+         step without them; {} executions each, measured once.",
+        args.executions
     ))
 }
 

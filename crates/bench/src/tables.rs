@@ -61,6 +61,24 @@ fn rounded(value: Value) -> Value {
     }
 }
 
+/// Sentences in lines of at most 80 columns.
+fn paragraph(text: &str) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        let is_full = used + 1 + width > 80;
+        out.push_str(match (used, is_full) {
+            (0, _) => "",
+            (_, true) => "\n",
+            (_, false) => " ",
+        });
+        used = if used == 0 || is_full { width } else { used + 1 + width };
+        out.push_str(word);
+    }
+    out + "\n"
+}
+
 impl Tables<'_> {
     /// What people read above and below rows.
     pub(crate) fn text(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
@@ -69,6 +87,11 @@ impl Tables<'_> {
             self.out.flush()?;
         }
         Ok(())
+    }
+
+    /// The same for sentences, in lines of 80 columns.
+    pub(crate) fn note(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
+        self.text(format_args!("\n{}", paragraph(&text.to_string())))
     }
 
     /// A row, as a line for people (with its end) or as an object; the next one may be measured if

@@ -9,6 +9,7 @@ use weakspot_explore::{Strategy, outcomes};
 use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Recorded as Generated, Run, Source, generate};
 use weakspot_lang::Format;
 use weakspot_lang::families::Family;
+use weakspot_report::table_text;
 use weakspot_trace::{
     HistoryFormat, Recorded, RecordedTxns, WriteError, write_history, write_transactions,
 };
@@ -32,19 +33,16 @@ pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
 }
 
 fn families() -> String {
-    let row = |cells: [&str; 5]| {
-        let [name, what, sizes, default, languages] = cells;
-        format!("{name:11} {what:36} {sizes:>8} {default:>8}  {languages}\n")
-    };
-    let mut text = row(["name", "what it is", "sizes", "default", "languages"]);
+    let mut lines =
+        vec![["name", "what it is", "languages", "sizes", "default"].map(str::to_owned)];
     for family in Family::ALL {
         let sizes = family.range().map_or("-".to_owned(), |r| format!("{}-{}", r.start(), r.end()));
         let default = family.default_size().map_or("-".to_owned(), |n| n.to_string());
         let languages: Vec<&str> = family.syntaxes().iter().map(|s| s.key()).collect();
-        let languages = languages.join(", ");
-        text += &row([family.key(), family.name(), &sizes, &default, &languages]);
+        let (key, name) = (family.key().to_owned(), family.name().to_owned());
+        lines.push([key, name, languages.join(", "), sizes, default]);
     }
-    text
+    table_text(&lines.into_iter().map(Vec::from).collect::<Vec<_>>(), 3)
 }
 
 /// Writes histories, or the list of their sources.
@@ -121,16 +119,16 @@ pub(crate) fn write(
 }
 
 fn sources() -> String {
-    let mut text = format!("{:16} what runs the client\n", "source");
+    let mut sources = vec![vec!["source".to_owned(), "what runs the client".to_owned()]];
     for source in Source::ALL {
-        text += &format!("{:16} {}\n", source.key(), source.description());
+        sources.push(vec![source.key().to_owned(), source.description().to_owned()]);
     }
-    text += &format!("\n{:18} {:65} in\n", "bug", "what goes wrong");
+    let mut bugs = vec![["bug", "what goes wrong", "in"].map(str::to_owned).to_vec()];
     for bug in Bug::ALL {
         let keys: Vec<&str> = bug.sources().iter().map(|source| source.key()).collect();
-        text += &format!("{:18} {:65} {}\n", bug.key(), bug.description(), keys.join(", "));
+        bugs.push(vec![bug.key().to_owned(), bug.description().to_owned(), keys.join(", ")]);
     }
-    text
+    format!("{}\n{}", table_text(&sources, 2), table_text(&bugs, 3))
 }
 
 /// Writes tests from cycles; each says which models allow its condition.

@@ -27,7 +27,9 @@ mod transactions;
 
 pub use answer::{Answer, Format, Head, ModelName};
 pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
-pub use bench::programs::{BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_text};
+pub use bench::programs::{
+    BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_program, bench_text,
+};
 pub use csv::Rows;
 pub use exchange::{github, sarif};
 pub use history::{
@@ -72,6 +74,7 @@ pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
 };
 pub use text::ascii::ascii;
+pub use text::columns::table_text;
 pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
 pub use text::fit::fit_lines;

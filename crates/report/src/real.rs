@@ -533,12 +533,11 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
     if explored.knows_steps() {
         let _ = write!(out, " with {}", counted(explored.steps, "step"));
     }
-    let _ = writeln!(
-        out,
-        " by {} in {seconds:.3} s, {} per second",
-        explored.strategy,
-        grouped(rate as u128)
-    );
+    // Without time to begin, nobody has explored anything.
+    if !explored.strategy.is_empty() {
+        let _ = write!(out, " by {}", explored.strategy);
+    }
+    let _ = writeln!(out, " in {seconds:.3} s, {} per second", grouped(rate as u128));
     out
 }
 

@@ -3,8 +3,8 @@
 //! [`LogReader`] hands a log out in batches, as they arrive, and [`LogWriter`] takes batches.
 //! [`HistoryReader`] and [`write_history`] do the same for histories, and [`OpReader`] reads one
 //! that is still being written.
-//! `docs/logs.md` describes the formats for users, `docs/wslog.md` the binary one byte by byte,
-//! `docs/histories-files.md` those of histories.
+//! `docs/reference/logs.md` describes the formats for users, `docs/reference/wslog.md` the binary one byte by byte,
+//! `docs/reference/histories-files.md` those of histories.
 
 mod decoded;
 mod error;

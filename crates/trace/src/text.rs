@@ -1,5 +1,5 @@
 //! Our own text, one event per line, for people to read and write: `t1: rd x = 5 @ main.c:12`.
-//! `docs/logs.md` has the grammar.
+//! `docs/reference/logs.md` has the grammar.
 
 use std::borrow::Cow;
 use std::io::Write;

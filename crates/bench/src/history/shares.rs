@@ -31,12 +31,11 @@ pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<
     let mut rows = Rows::new(tables.format);
     let columns: String = ORDERS.iter().map(|(_, name)| format!(" {name:>8}")).collect();
     tables.text(format_args!(
-        "{}\n\n{:>4} {:>10} {:>9} {:>9}{columns}\n",
+        "{}\n\n{:>4} {:>6} {:>3}{columns}\n",
         title(HistoryTable::Pairs),
         "CPUs",
-        "operations",
-        "variables",
-        "histories"
+        "op.",
+        "n"
     ))?;
     let mut shapes: Vec<(usize, usize)> = [100, 200, 300, 400, 500].map(|n| (4, n)).to_vec();
     shapes.extend([2, 3, 6, 8, 16, 32].map(|cpus| (cpus, 200)));
@@ -59,7 +58,7 @@ pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<
         let share = |i: usize| percent(open[i], all[i]);
         let text = || {
             let shares: String = (0..ORDERS.len()).map(|i| format!(" {:>8.2}", share(i))).collect();
-            format!("{cpus:>4} {operations:>10} {:>9} {count:>9}{shares}\n", shape.variables)
+            format!("{cpus:>4} {operations:>6} {count:>3}{shares}\n")
         };
         let json = || {
             let orders = ["co", "ccv", "ccm", "sc", "wccm", "tso", "pso"];
@@ -73,10 +72,11 @@ pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<
         };
         tables.row(&mut rows, text, json)?;
     }
-    tables.text(format_args!(
-        "\ncausal: program order and reads-from; CCv: and cf of it; CCM, wCCM: the paper's pww and \
-             wpww; sat.: both rules to a\nfixpoint. All histories are SC.\n\n"
-    ))
+    tables.note(format_args!(
+        "op.: operations, on 10 variables; n: histories; causal: program order and reads-from; CCv: and cf of it; CCM, wCCM: the paper's pww and \
+             wpww; sat.: both rules to a fixpoint. All histories are SC."
+    ))?;
+    tables.text(format_args!("\n"))
 }
 
 /// Which of the violations of SC and TSO show in weaker models already.
@@ -88,14 +88,13 @@ pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result
         [(Cc, "CC"), (Ccv, "CCv"), (Wccm, "wCCM"), (Pso, "PSO")];
     let mut rows = Rows::new(tables.format);
     let names = |models: &[(HistoryModel, &str)]| -> String {
-        models.iter().map(|(_, name)| format!(" {name:>6}")).collect()
+        models.iter().map(|(_, name)| format!(" {name:>5}")).collect()
     };
     tables.text(format_args!(
-        "{}\n\n{:>4} {:>10} {:>9} {:>7}{} {:>9}{}\n",
+        "{}\n\n{:>4} {:>4} {:>7}{} {:>8}{}\n",
         title(HistoryTable::Caught),
         "CPUs",
-        "operations",
-        "histories",
+        "n",
         "not SC",
         names(&OF_SC),
         "not TSO",
@@ -124,16 +123,13 @@ pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result
         let of = |i: usize, model: HistoryModel| found[i][model as usize];
         let histories = cpus.map_or(7 * count, |_| count);
         let text = || {
-            let (name, operations) = match cpus {
-                Some(cpus) => (cpus.to_string(), (50 * cpus).to_string()),
-                None => ("all".to_owned(), "-".to_owned()),
-            };
+            let name = cpus.map_or("all".to_owned(), |cpus| cpus.to_string());
             let shares = |i: usize, strong, models: &[(HistoryModel, &str)]| -> String {
                 let share = |model| percent(of(i, model), of(i, strong));
-                models.iter().map(|(model, _)| format!(" {:>6.1}", share(*model))).collect()
+                models.iter().map(|(model, _)| format!(" {:>5.1}", share(*model))).collect()
             };
             format!(
-                "{name:>4} {operations:>10} {histories:>9} {:>7}{} {:>9}{}\n",
+                "{name:>4} {histories:>4} {:>7}{} {:>8}{}\n",
                 of(0, Sc),
                 shares(0, Sc, &OF_SC),
                 of(1, Tso),
@@ -152,10 +148,11 @@ pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result
         };
         tables.row(&mut rows, text, json)?;
     }
-    tables.text(format_args!(
-            "\nHistories of the four protocols with all their bugs in turn. Of those that violate SC (or \
-             TSO), how many of 100 violate\nthe weaker model, too.\n\n"
-    ))
+    tables.note(format_args!(
+        "n: histories with 50 operations for each CPU, of the four protocols with all their bugs in turn. Of those that violate SC (or \
+             TSO), how many of 100 violate the weaker model, too."
+    ))?;
+    tables.text(format_args!("\n"))
 }
 
 /// Per model whether a history violates it.

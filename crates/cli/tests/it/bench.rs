@@ -218,3 +218,51 @@ fn real_programs() {
         assert!(broken("pso"), "{row}");
     }
 }
+
+/// Tables of measurements fit 80 columns, and so do the words below them.
+#[test]
+fn tables_fit() {
+    let all: [&[&str]; 6] = [
+        &["programs", "parker", "fig12", "--timeout", "1s"],
+        &[
+            "monitor",
+            "--processes",
+            "2,64",
+            "--addresses",
+            "1000",
+            "--events",
+            "2000",
+            "--rounds",
+            "2",
+        ],
+        &["history", "violations", "pairs", "caught", "--quick"],
+        &["serial", "--quick", "lengths"],
+        &["real", "--executions", "20"],
+        &["litmus", "--timeout", "1ms"],
+    ];
+    for args in all {
+        let ran = run(&[&["bench"], args].concat(), "");
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+        let wide: Vec<&str> = ran.out.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{args:?}:\n{}", wide.join("\n"));
+        assert!(ran.out.lines().count() > 5, "{args:?}:\n{}", ran.out);
+    }
+}
+
+/// Short questions are asked several times, and the rows say how far the figures differ.
+#[test]
+fn figures_have_a_spread() {
+    let svg = tempfile::NamedTempFile::new().expect("a file");
+    let path = svg.path().to_str().expect("UTF-8");
+    for row in json_rows(&["bench", "programs", "parker", "--format", "json", "--svg", path]) {
+        if row["verdict"] == "unknown" || !cfg!(target_os = "linux") {
+            continue;
+        }
+        assert!(row["runs"].as_u64().is_some_and(|runs| runs >= 3), "{row}");
+        let of = |key: &str| row[key].as_f64().expect("seconds");
+        assert!((of("cpu_least_s")..=of("cpu_most_s")).contains(&of("cpu_s")), "{row}");
+    }
+    let picture = std::fs::read_to_string(path).expect("the picture");
+    // The bars from the least to the most.
+    assert!(!cfg!(target_os = "linux") || picture.matches("h6m-3 0V").count() >= 8, "{picture}");
+}

@@ -1,11 +1,11 @@
-//! What docs/errata.md shows is what the command prints.
+//! What docs/how/errata.md shows is what the command prints.
 
 use crate::{root, run};
 
 /// Below each command of the page stand beginnings of lines that it prints.
 #[test]
 fn counterexamples() {
-    let text = std::fs::read_to_string(root().join("docs/errata.md")).expect("the page");
+    let text = std::fs::read_to_string(root().join("docs/how/errata.md")).expect("the page");
     let mut commands = 0;
     let mut printed = String::new();
     let mut is_code = false;

@@ -63,23 +63,24 @@ fn the_list_of_families() {
         &["gen", "family", "--list"],
         "",
         expect![[r#"
-        name        what it is                              sizes  default  languages
-        lamport     Lamport's fast mutex, N threads          2-64        3  weak, trencher, c
-        diamond     Dekker with an N-branching diamond    2-10000       10  weak, trencher, c
-        loop        loop of length N, twice               2-10000        5  weak, trencher, c
-        fig12       safe, but it stores for ever                -        -  weak, trencher, c
-        sb-all      SB all to all, N threads                  2-7        3  litmus
-        corr        CoRR, N writers                          2-60        5  litmus
-        locked-inc  LOCK INC, N threads                      2-64        8  litmus
-        sb-rounds   SB, N rounds                              1-6        3  litmus
-        try-lock    try-lock, N threads                      2-60        3  litmus
-        own-stores  a store each, N threads                  2-64       20  litmus
-        stores      N stores by one thread                 1-1000       18  litmus
-        one-place   N stores to one location               1-1000       18  litmus
-        mp-behind   MP behind N stores                     1-1000       20  litmus
-        sb-behind   SB behind N stores each                1-1000       12  litmus
-        --- exit 0
-    "#]],
+            name        what it is                       languages            sizes  default
+            lamport     Lamport's fast mutex, N threads  weak, trencher, c     2-64        3
+            diamond     Dekker with an N-branching       weak, trencher, c  2-10000       10
+                        diamond
+            loop        loop of length N, twice          weak, trencher, c  2-10000        5
+            fig12       safe, but it stores for ever     weak, trencher, c        -        -
+            sb-all      SB all to all, N threads         litmus                 2-7        3
+            corr        CoRR, N writers                  litmus                2-60        5
+            locked-inc  LOCK INC, N threads              litmus                2-64        8
+            sb-rounds   SB, N rounds                     litmus                 1-6        3
+            try-lock    try-lock, N threads              litmus                2-60        3
+            own-stores  a store each, N threads          litmus                2-64       20
+            stores      N stores by one thread           litmus              1-1000       18
+            one-place   N stores to one location         litmus              1-1000       18
+            mp-behind   MP behind N stores               litmus              1-1000       20
+            sb-behind   SB behind N stores each          litmus              1-1000       12
+            --- exit 0
+        "#]],
     );
 }
 
@@ -413,30 +414,43 @@ fn sources() {
         &["gen", "history", "--list"],
         "",
         expect![[r#"
-        source           what runs the client
-        atomic           an atomic memory
-        tso              a store buffer per CPU
-        pso              a store buffer per CPU and variable
-        mi               caches with a line in one of them at most, directory
-        mesi             caches over a shared cache with a directory, over memory
-        moesi-hammer     caches that are asked by broadcast
-        moesi-directory  caches, directory that collects their answers
+            source           what runs the client
+            atomic           an atomic memory
+            tso              a store buffer per CPU
+            pso              a store buffer per CPU and variable
+            mi               caches with a line in one of them at most, directory
+            mesi             caches over a shared cache with a directory, over memory
+            moesi-hammer     caches that are asked by broadcast
+            moesi-directory  caches, directory that collects their answers
 
-        bug                what goes wrong                                                   in
-        lost-ack           a writer goes ahead although one acknowledgement is missing       mesi, moesi-hammer, moesi-directory
-        store-in-shared    a store hits in a line that others share                          mesi, moesi-hammer, moesi-directory
-        stale-forward      an owner hands on its line as it was when it was filled           mi, mesi, moesi-hammer, moesi-directory
-        dropped-writeback  a writeback is acknowledged, but its data is thrown away          mi, mesi, moesi-hammer, moesi-directory
-        early-ack          an invalidation is acknowledged before it is done                 mi, mesi, moesi-hammer, moesi-directory
-        forgotten-sharer   one of the sharers is not invalidated                             mesi, moesi-hammer, moesi-directory
-        eviction-race      a request that meets a line on its way out gets old data          mi, mesi, moesi-hammer, moesi-directory
-        swapped-fill       a store that waits for its line is done before the line is filled mi, mesi, moesi-hammer, moesi-directory
-        late-writeback     a writeback of a cache that no longer owns the line is taken      mi, mesi, moesi-hammer, moesi-directory
-        split-update       an atomic update reads before it owns the line                    mesi, moesi-hammer, moesi-directory
-        lost-owner         a dirty line is shared, and no cache stays its owner              moesi-hammer, moesi-directory
-        lost-copyback      what an owner copies back when others read is thrown away         mesi
-        --- exit 0
-    "#]],
+            bug                what goes wrong                 in
+            lost-ack           a writer goes ahead although    mesi, moesi-hammer,
+                               one acknowledgement is missing  moesi-directory
+            store-in-shared    a store hits in a line that     mesi, moesi-hammer,
+                               others share                    moesi-directory
+            stale-forward      an owner hands on its line as   mi, mesi, moesi-hammer,
+                               it was when it was filled       moesi-directory
+            dropped-writeback  a writeback is acknowledged,    mi, mesi, moesi-hammer,
+                               but its data is thrown away     moesi-directory
+            early-ack          an invalidation is              mi, mesi, moesi-hammer,
+                               acknowledged before it is done  moesi-directory
+            forgotten-sharer   one of the sharers is not       mesi, moesi-hammer,
+                               invalidated                     moesi-directory
+            eviction-race      a request that meets a line on  mi, mesi, moesi-hammer,
+                               its way out gets old data       moesi-directory
+            swapped-fill       a store that waits for its      mi, mesi, moesi-hammer,
+                               line is done before the line    moesi-directory
+                               is filled
+            late-writeback     a writeback of a cache that no  mi, mesi, moesi-hammer,
+                               longer owns the line is taken   moesi-directory
+            split-update       an atomic update reads before   mesi, moesi-hammer,
+                               it owns the line                moesi-directory
+            lost-owner         a dirty line is shared, and no  moesi-hammer, moesi-directory
+                               cache stays its owner
+            lost-copyback      what an owner copies back when  mesi
+                               others read is thrown away
+            --- exit 0
+        "#]],
     );
     check(
         &["help", "gen", "history"],

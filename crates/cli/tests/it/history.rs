@@ -902,37 +902,6 @@ fn this_cpu() {
     }
 }
 
-/// What docs/histories.md shows is what the command prints.
-#[test]
-fn the_page_is_real() {
-    page_is_real("docs/histories.md", 3);
-}
-
-/// What a page shows is what the command prints, at least so many times.
-pub(crate) fn page_is_real(page: &str, least: usize) {
-    let page = root().join(page);
-    let text = std::fs::read_to_string(&page).expect("a page");
-    let mut real = String::new();
-    for (i, block) in text.split("```").enumerate() {
-        let first = block.trim_start().lines().next().unwrap_or_default();
-        let shown = match first.strip_prefix("$ weakspot ").filter(|_| i % 2 == 1) {
-            Some(args) => {
-                let args: Vec<&str> = args.split(' ').collect();
-                format!("\n{first}\n{}\n", run(&args, "").out.trim_end())
-            }
-            None => block.to_owned(),
-        };
-        real += if i == 0 { "" } else { "```" };
-        real += &shown;
-    }
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&page, &real).expect("a writable page");
-        return;
-    }
-    assert!(real.matches("$ weakspot").count() >= least);
-    assert_eq!(real, text, "UPDATE_EXPECT=1 rewrites what is shown");
-}
-
 /// A causal model that holds is evaluated again, if the history is small.
 #[test]
 fn checked_by_the_definition() {

@@ -18,6 +18,7 @@
 //! - `history`: what `weakspot history` answers, and its witnesses;
 //! - `history_input`: what it reads, good and bad;
 //! - `imports`: files import each other without cycles;
+//! - `links`: links between pages lead somewhere, the book lists every page;
 //! - `limits`: limits and signals while files are read;
 //! - `monitor`: `weakspot monitor` on logs, and its witnesses;
 //! - `monitor_program`: `weakspot monitor --program`;
@@ -65,6 +66,7 @@ mod history;
 mod history_input;
 mod imports;
 mod limits;
+mod links;
 mod monitor;
 mod monitor_program;
 mod on_cpu;

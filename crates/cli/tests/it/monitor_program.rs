@@ -79,10 +79,12 @@ fn all_executions() {
         &["monitor", "--program", "-q", SB, "corpus/litmus/SB+mfences.litmus", DEKKER],
         "",
         expect![[r#"
-            program           interleavings  time (s)  violations TSO  violations PSO  violations PSO-own
-            SB                      6 (all)     _.___               2               2                   2
-            SB+mfences             20 (all)     _.___               0               0                   0
-            dekker      without end (loops)     _.___              10              16                  16
+            program     interleavings  time (s)  violations  violations  violations
+                                                        TSO         PSO     PSO-own
+            SB                6 (all)     _.___           2           2           2
+            SB+mfences       20 (all)     _.___           0           0           0
+            dekker        without end     _.___          10          16          16
+                              (loops)
             SB TSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
             SB PSO violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
             SB PSO-own violated: 2 distinct pairs of a store and an access that can overtake it (_ states searched)
@@ -106,12 +108,17 @@ fn few_preemptions() {
             program  interleavings  time (s)  violations TSO
             dekker              24     _.___               5
             dekker TSO violated: 5 distinct pairs of a store and an access that can overtake it, in 22 of 24 executions; threads that waited in a loop were put off until memory changed
-              store                      can be preceded by                      which follows              reports
-              p[0] line 16 flag[me] = 1  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  22
-              p[0] line 27 flag[me] = 0  p[1] line 17 while (flag[1 - me] == 1)  p[1] line 16 flag[me] = 1  6
-              p[1] line 16 flag[me] = 1  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  22
-              p[1] line 19 flag[me] = 0  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  3
-              p[1] line 27 flag[me] = 0  p[0] line 17 while (flag[1 - me] == 1)  p[0] line 16 flag[me] = 1  6
+              store                  can be preceded by   which follows          reports
+              p[0] line 16 flag[me]  p[1] line 17 while   p[1] line 16 flag[me]  22
+              = 1                    (flag[1 - me] == 1)  = 1
+              p[0] line 27 flag[me]  p[1] line 17 while   p[1] line 16 flag[me]  6
+              = 0                    (flag[1 - me] == 1)  = 1
+              p[1] line 16 flag[me]  p[0] line 17 while   p[0] line 16 flag[me]  22
+              = 1                    (flag[1 - me] == 1)  = 1
+              p[1] line 19 flag[me]  p[0] line 17 while   p[0] line 16 flag[me]  3
+              = 0                    (flag[1 - me] == 1)  = 1
+              p[1] line 27 flag[me]  p[0] line 17 while   p[0] line 16 flag[me]  6
+              = 0                    (flag[1 - me] == 1)  = 1
 
             A run of dekker under TSO, time running downwards
 
@@ -152,8 +159,9 @@ fn few_preemptions() {
         &["monitor", "--program", "--preemptions", "0", "-q", SB],
         "",
         expect![[r#"
-            program  interleavings  time (s)  violations TSO  violations PSO  violations PSO-own
-            SB                   2     _.___               2               2                   2
+            program  interleavings  time (s)  violations TSO  violations PSO  violations
+                                                                                 PSO-own
+            SB                   2     _.___               2               2           2
             SB TSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
             SB PSO violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions
             SB PSO-own violated: 2 distinct pairs of a store and an access that can overtake it, in 2 of 2 executions

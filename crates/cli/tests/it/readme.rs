@@ -37,27 +37,3 @@ fn the_example_program_is_real() {
     assert_ne!(fixed, program);
     assert_eq!(ask(&fixed, "sc,tso,pso"), Some(0));
 }
-
-/// Links to files of the project lead somewhere.
-#[test]
-fn links_lead_somewhere() {
-    let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
-    let docs = std::fs::read_dir(root().join("docs")).expect("docs/");
-    pages.extend(docs.map(|entry| entry.expect("a readable folder").path()));
-    let tours = std::fs::read_dir(root().join("docs/tour")).expect("docs/tour/");
-    pages.extend(tours.map(|entry| entry.expect("a readable folder").path()));
-    let mut links = 0;
-    for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
-        let text = std::fs::read_to_string(page).expect("a readable page");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let path = link.split('#').next().unwrap_or_default();
-            if path.is_empty() || path.contains("://") {
-                continue;
-            }
-            links += 1;
-            let target = page.parent().expect("a folder").join(path);
-            assert!(target.exists(), "{}: no {path}", page.display());
-        }
-    }
-    assert!(links > 10);
-}

@@ -362,7 +362,7 @@ fn many_files() {
         TSO            4            6         0        1
         PSO            3            7         0        1
         1 of 11 differs between the models:
-          message-passing  TSO robust       PSO not robust
+          message-passing  TSO robust  PSO not robust
     "#]]
     .assert_eq(&ran.err);
     let ran = run(&["reach", "corpus/trencher", "corpus/memorax"], "");
@@ -374,16 +374,16 @@ fn many_files() {
         TSO            9            8         0        0
         PSO            7           10         0        0
         10 of 17 differ between the models:
-          dekker-turns     SC  holds        TSO violated     PSO violated
-          dekker           SC  holds        TSO violated     PSO violated
-          lamport-fast-3   SC  holds        TSO violated     PSO violated
-          message-passing  SC  holds        TSO holds        PSO violated
-          parker           SC  holds        TSO violated     PSO violated
-          peterson-once    SC  holds        TSO violated     PSO violated
-          peterson         SC  holds        TSO violated     PSO violated
-          dekker           SC  holds        TSO violated     PSO violated
-          hand-over        SC  holds        TSO holds        PSO violated
-          peterson         SC  holds        TSO violated     PSO violated
+          dekker-turns     SC  holds  TSO violated  PSO violated
+          dekker           SC  holds  TSO violated  PSO violated
+          lamport-fast-3   SC  holds  TSO violated  PSO violated
+          message-passing  SC  holds  TSO holds     PSO violated
+          parker           SC  holds  TSO violated  PSO violated
+          peterson-once    SC  holds  TSO violated  PSO violated
+          peterson         SC  holds  TSO violated  PSO violated
+          dekker           SC  holds  TSO violated  PSO violated
+          hand-over        SC  holds  TSO holds     PSO violated
+          peterson         SC  holds  TSO violated  PSO violated
     "#]]
     .assert_eq(&ran.err);
 }

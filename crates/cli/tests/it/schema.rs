@@ -1,4 +1,4 @@
-//! Everything that is printed as JSON is what docs/schema/answers.json says, and docs/json.md says
+//! Everything that is printed as JSON is what docs/schema/answers.json says, and docs/reference/json.md says
 //! the same in words. The tests that run commands by [`crate::run`] validate what these print, too.
 
 use std::collections::BTreeSet;
@@ -310,18 +310,18 @@ fn keys(schema: &Value) -> Vec<(&str, &Value)> {
     all
 }
 
-/// docs/json.md is made from the schema.
+/// docs/reference/json.md is made from the schema.
 #[test]
 fn the_page_is_made_from_the_schema() {
     let mut page = "# JSON\n\n\
         With `--format json` every line of standard output is an object, one per question, in the order of the input. \
-        [schema/answers.json](schema/answers.json) is their JSON Schema (draft 2020-12); this page is made from it. Tests \
+        [schema/answers.json](../schema/answers.json) is their JSON Schema (draft 2020-12); this page is made from it. Tests \
         validate what every command prints.\n\n\
         `schema` is the version of the objects. It rises when a key is taken away or means something else. New keys do not \
         change it: ignore those that you do not know. The schema is strict, as it describes one version of weakspot: take that \
         of the version that you use.\n\n\
-        ```\nweakspot robust --format json corpus/programs/peterson.weak > answers.jsonl\n\
-        jq -c 'select(.verdict == \"violated\") | [.file, .model, .store.line]' answers.jsonl\n```\n"
+        ```\n$ weakspot robust --format json corpus/programs/peterson.weak > answers.jsonl\n```\n\n\
+        Then `jq -c 'select(.verdict == \"violated\") | [.file, .model, .store.line]' answers.jsonl` has the places.\n"
         .to_owned();
     let definitions = SCHEMA["$defs"].as_object().expect("definitions");
     let answers: Vec<&str> = list(&SCHEMA["anyOf"]).iter().map(named).collect();
@@ -332,7 +332,7 @@ fn the_page_is_made_from_the_schema() {
             describe(&mut page, name, &definitions[name]);
         }
     }
-    expect_file![Path::new("../../../../docs/json.md")].assert_eq(&page);
+    expect_file![Path::new("../../../../docs/reference/json.md")].assert_eq(&page);
 }
 
 fn named(reference: &Value) -> &str {

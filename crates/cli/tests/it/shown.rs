@@ -75,3 +75,12 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
     let (out, code) = explore("sleepers", &source, &["--virtual-time"]);
     assert_eq!(code, Some(0), "{out}");
 }
+
+/// Without time there is no strategy to name.
+#[test]
+fn no_time_at_all() {
+    let source = two("int x;", "x = 1;", "", "1");
+    let (out, code) = explore("no-time", &source, &["--timeout", "0s"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("0 executions with 0 steps in "), "{out}");
+}

@@ -2,7 +2,6 @@
 
 use expect_test::expect;
 
-use crate::history::page_is_real;
 use crate::run;
 use crate::transcripts::check;
 
@@ -214,11 +213,6 @@ fn text() {
         --- exit 1
     "#]],
     );
-}
-
-#[test]
-fn the_page_is_real() {
-    page_is_real("docs/database-transactions.md", 1);
 }
 
 #[test]

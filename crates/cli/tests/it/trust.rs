@@ -1,4 +1,4 @@
-//! What a verdict rests on is what docs/trust.md says.
+//! What a verdict rests on is what docs/how/trust.md says.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -114,11 +114,11 @@ fn the_checker_links_no_engine() {
     );
 }
 
-/// The table of docs/trust.md: lines of code per crate, without comments, empty lines and tests. It
+/// The table of docs/how/trust.md: lines of code per crate, without comments, empty lines and tests. It
 /// may be off by a tenth.
 #[test]
 fn trusted_lines_are_counted() {
-    let page = std::fs::read_to_string(root().join("docs/trust.md")).expect("the page");
+    let page = std::fs::read_to_string(root().join("docs/how/trust.md")).expect("the page");
     for name in ["core", "lang", "trace", "witness", "certify"] {
         let mut all = Vec::new();
         files(&root().join("crates").join(name).join("src"), &mut all);
@@ -134,7 +134,7 @@ fn trusted_lines_are_counted() {
             })
             .sum();
         let row = page.lines().find_map(|line| line.strip_prefix(&format!("| `{name}` | ")));
-        let said = row.and_then(|row| row.split(" |").next()).expect("a row in docs/trust.md");
+        let said = row.and_then(|row| row.split(" |").next()).expect("a row in docs/how/trust.md");
         let said: usize = said.replace(',', "").parse().expect("a number");
         assert!(
             said.abs_diff(lines) * 10 <= lines,

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use expect_test::expect;
+
 use crate::{root, weakspot};
 
 /// The inputs of a folder of the corpus, every `step`th of them.
@@ -17,6 +19,66 @@ fn inputs(folder: &str, step: usize) -> Vec<String> {
         path.strip_prefix(root()).expect("in the project").to_string_lossy().into_owned()
     };
     files.into_iter().step_by(step).map(name).collect()
+}
+
+/// Tables at 80 columns: heads and names are folded, nothing is wrapped by the terminal.
+#[test]
+fn tables_of_80_columns() {
+    let printed = |args: &[&str]| {
+        let child = weakspot().args(args).env("COLUMNS", "80").output().expect("the command ends");
+        String::from_utf8(child.stdout).expect("UTF-8")
+            + &String::from_utf8(child.stderr).expect("UTF-8")
+    };
+    let table = printed(&[
+        "monitor",
+        "--program",
+        "--model",
+        "tso,pso,pso-own",
+        "corpus/programs/ms2.weak",
+    ]);
+    // Times differ.
+    let head: Vec<&str> = table.lines().take(2).collect();
+    expect![[r#"
+        program  interleavings  time (s)  violations TSO  violations PSO  violations
+                                                                             PSO-own"#]]
+    .assert_eq(&head.join("\n"));
+    let models = ["litmus", "--model", "sc,tso,pso,pso-own"];
+    let files = ["corpus/litmus/locations-and-condition.litmus", "corpus/litmus/SB.litmus"];
+    let child = weakspot().args(models).args(files).output().expect("the command ends");
+    let summary = String::from_utf8(child.stderr).expect("UTF-8");
+    expect![[r#"
+        2 tests
+        model         Ok       No  Undecided   Errors
+        SC             0        2          0        0
+        TSO            1        1          0        0
+        PSO            2        0          0        0
+        PSO-own        2        0          0        0
+        2 of 2 differ between the models (observation, number of states):
+          locations-and-condition
+              SC  Never     3  TSO Never     3  PSO Sometimes 4  PSO-own Sometimes 4
+          SB
+              SC  Never     3  TSO Sometimes 4  PSO Sometimes 4  PSO-own Sometimes 4
+    "#]]
+    .assert_eq(&summary);
+    expect![[r#"
+        name        what it is                       languages            sizes  default
+        lamport     Lamport's fast mutex, N threads  weak, trencher, c     2-64        3
+        diamond     Dekker with an N-branching       weak, trencher, c  2-10000       10
+                    diamond
+        loop        loop of length N, twice          weak, trencher, c  2-10000        5
+        fig12       safe, but it stores for ever     weak, trencher, c        -        -
+        sb-all      SB all to all, N threads         litmus                 2-7        3
+        corr        CoRR, N writers                  litmus                2-60        5
+        locked-inc  LOCK INC, N threads              litmus                2-64        8
+        sb-rounds   SB, N rounds                     litmus                 1-6        3
+        try-lock    try-lock, N threads              litmus                2-60        3
+        own-stores  a store each, N threads          litmus                2-64       20
+        stores      N stores by one thread           litmus              1-1000       18
+        one-place   N stores to one location         litmus              1-1000       18
+        mp-behind   MP behind N stores               litmus              1-1000       20
+        sb-behind   SB behind N stores each          litmus              1-1000       12
+    "#]]
+    .assert_eq(&printed(&["gen", "family", "--list"]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! is not robust.
 //!
 //! A program is robust against TSO or PSO unless some SC run has a store that can be guessed such that an access
-//! *closes a cycle* (Theorems 1 and 2 of `docs/robustness.md`). From the guess on the following is known of the
+//! *closes a cycle* (Theorems 1 and 2 of `docs/how/robustness.md`). From the guess on the following is known of the
 //! run, and nothing else matters: whose store it is and where it goes, which threads and locations have events
 //! that happen after it, and which later stores of its thread wait behind it.
 //!

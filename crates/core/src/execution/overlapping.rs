@@ -2,7 +2,7 @@
 //!
 //! The monitors of the paper keep each store pending until another thread accesses its bytes. That is
 //! enough if all accesses to a place have the same bytes. If not, there are cycles for which stores
-//! of several threads have to be late at once (`docs/robustness.md`, "Accesses that overlap", has the
+//! of several threads have to be late at once (`docs/how/robustness.md`, "Accesses that overlap", has the
 //! definition and the proof). So here it is asked of each access which stores can *all* be held back
 //! until after it, looking at what happens before it and nothing else: no order of the execution's
 //! class holds back more. (Or at all that came before it, if the order is given.)

@@ -6,7 +6,7 @@
 //! Said here of runs under TSO: a load is answered by memory while its thread has stores in its
 //! buffer, and before the last of these has reached memory, another thread writes to the loaded
 //! location. Then the two writes reached memory in an order that the load contradicts: it came
-//! before the one and, in its thread, after the other. `docs/attacks.md` says why it is enough to
+//! before the one and, in its thread, after the other. `docs/how/attacks.md` says why it is enough to
 //! look at runs in which nothing else is delayed.
 
 use std::collections::VecDeque;

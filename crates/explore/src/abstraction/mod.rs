@@ -5,7 +5,7 @@
 //! size. If nothing bad is among them, that is an answer. If something is, its run is tried on the
 //! machine: either it is a violation, or gaps are told apart up to twice the size, and the search
 //! begins again; also if the checker, which takes smaller steps, does not see what the search saw.
-//! `docs/unbounded.md` has examples and limits.
+//! `docs/how/unbounded.md` has examples and limits.
 //!
 //! `classes.rs` says what counters are, `rows.rs` what is kept of a state, `steps.rs` what it
 //! does, `search.rs` goes through all.

@@ -9,7 +9,7 @@
 //! Locations that only this thread accesses are registers behind those that it has anyway, and
 //! stores that nobody looks at are not kept at all (see [`Role`]). Where a thread has nothing to do
 //! but what is its own business, nothing of its buffer is committed before it has done that: commits
-//! lose nothing by waiting, see docs/outcomes.md.
+//! lose nothing by waiting, see docs/how/outcomes.md.
 
 use std::rc::Rc;
 

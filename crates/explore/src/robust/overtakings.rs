@@ -27,7 +27,7 @@
 //!   nothing that happens after it comes to another thread while it is pending. A guess is given
 //!   up if nobody will access its location any more: then there is no e.
 //!
-//! An atomic block is one event, as in `docs/robustness.md`; the access is its first one to the
+//! An atomic block is one event, as in `docs/how/robustness.md`; the access is its first one to the
 //! location of the store.
 //!
 //! Each pair comes with a run under the model that is not one of SC, accepted by the checker.

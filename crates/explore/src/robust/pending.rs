@@ -1,6 +1,6 @@
 //! Robustness by one search for all pairs at once, from the completeness theorem of the
 //! monitoring paper (section 4): explore SC runs, guess one store, and carry along only what has
-//! to be known about it while it is pending. `docs/robustness.md` proves that this is exact.
+//! to be known about it while it is pending. `docs/how/robustness.md` proves that this is exact.
 //!
 //! Carried along: whose store it is (`p`) and where it goes (`a`); per thread one bit, some event
 //! of it happens after the store; per location whether its last write, or some read since,

@@ -2,7 +2,7 @@
 //! the machine in a hash map. The fast form is compared with it.
 //!
 //! This form is also exact for atomic blocks that depend on what they read: see
-//! [`holds`](crate::robust::holds). `docs/robustness.md` has the proof.
+//! [`holds`](crate::robust::holds). `docs/how/robustness.md` has the proof.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 

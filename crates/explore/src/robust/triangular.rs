@@ -5,7 +5,7 @@
 //!
 //! It is enough to look at runs under SC that end with the race: the last store before the load
 //! is the one that is pending, and from it on only its thread moves, up to the load; then the
-//! other thread writes. `docs/attacks.md` says why. So this is an SC search with a guess. Once a
+//! other thread writes. `docs/how/attacks.md` says why. So this is an SC search with a guess. Once a
 //! store is guessed to be pending:
 //! - only its thread moves, reads its own store back, and neither stores nor fences;
 //! - where it loads from memory and another thread stands before a write to that location, or

@@ -3,7 +3,7 @@
 //!
 //! One pending store is not enough here. A store over two cells can stand on a cycle between an
 //! access to the one and a store to the other, which is late as well. So at each store it is guessed
-//! whether it is held back until after the last access; `docs/robustness.md` has the definition and
+//! whether it is held back until after the last access; `docs/how/robustness.md` has the definition and
 //! the proof. States of the machine in a hash map: such programs are small.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};

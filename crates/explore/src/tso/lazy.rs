@@ -22,7 +22,7 @@
 //! as often in each later one, about different threads in turn. With two workers SC is asked while the oracle is at work.
 //!
 //! Cost: a search under SC and one for robustness per extension, each in a program that is larger
-//! by what the extensions added. Docs: `docs/lazy.md`.
+//! by what the extensions added. Docs: `docs/how/lazy.md`.
 
 mod blocks;
 mod emulation;

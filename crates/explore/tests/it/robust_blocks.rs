@@ -1,7 +1,7 @@
 //! Robustness of programs whose atomic blocks depend on what they read, against the definition.
 //!
 //! Such a block sees the memory without every store that is in a buffer while it runs, and goes on
-//! accordingly; see `docs/robustness.md`.
+//! accordingly; see `docs/how/robustness.md`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

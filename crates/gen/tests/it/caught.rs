@@ -1,5 +1,5 @@
 //! Which bug of a protocol is caught by which model: measures the tables of
-//! `docs/protocol-bugs.md`, and rewrites them with `UPDATE_EXPECT=1`.
+//! `docs/how/protocol-bugs.md`, and rewrites them with `UPDATE_EXPECT=1`.
 
 use expect_test::expect_file;
 use weakspot_core::testing::Rng;
@@ -136,7 +136,7 @@ fn replace(text: &str, part: &str, with: &str) -> String {
 #[test]
 fn the_tables_of_the_page_are_measured() {
     use HistoryModel::{Cc, Ccv, Pso, Tso, Wccm};
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol-bugs.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how/protocol-bugs.md");
     let page = std::fs::read_to_string(path).expect("the page");
     let plain = Table { client: SHORT, store_buffer: false, seeds: 200 };
     let buffered = Table { store_buffer: true, ..plain };

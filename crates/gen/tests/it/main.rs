@@ -1,6 +1,6 @@
 //! The integration tests, one binary of them:
 //! - `caught`: which bug of a protocol is caught by which model: measures the tables of
-//!   `docs/protocol-bugs.md`, and rewrites them with `UPDATE_EXPECT=1`;
+//!   `docs/how/protocol-bugs.md`, and rewrites them with `UPDATE_EXPECT=1`;
 //! - `cycles`: litmus tests from cycles: their names, and which models allow them;
 //! - `hardware`: histories of this CPU: what can be said of them whatever the CPU does, and that an
 //!   x86 is TSO;

@@ -1,5 +1,5 @@
 //! The stages for SC, TSO and PSO, from what holds in every witness to complete search; see
-//! `docs/gradual.md`.
+//! `docs/how/gradual.md`.
 
 pub(crate) mod chains;
 pub(crate) mod enumerate;

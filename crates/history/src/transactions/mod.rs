@@ -1,5 +1,5 @@
 //! Histories of transactions: do they satisfy read committed, read atomic, transactional causal
-//! consistency, serializability? `docs/database-transactions.md` says what these mean and why this
+//! consistency, serializability? `docs/reference/database-transactions.md` says what these mean and why this
 //! is right; the definitions are in `core/src/transactional`.
 //!
 //! `weak` has the first three, as orders that every commit order has; `serial` adds what

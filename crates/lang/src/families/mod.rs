@@ -2,7 +2,7 @@
 //!
 //! Litmus tests come in their own language. The four families of programs are those of section 5
 //! and appendix A of the lazy TSO reachability paper; they come in `.weak`, in Trencher's language
-//! and in C. `docs/families.md` explains each of them.
+//! and in C. `docs/reference/families.md` explains each of them.
 
 mod c;
 mod diamond;

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! The format, what is accepted of it and what the instructions mean is described for users in
-//! `docs/litmus.md`.
+//! `docs/reference/litmus.md`.
 
 mod arch;
 mod ast;

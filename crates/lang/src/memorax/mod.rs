@@ -1,5 +1,5 @@
 //! Memorax's `.rmm` programs: processes with structured code over shared variables and registers,
-//! and combinations of labels that must not be reached. `docs/trencher-and-memorax.md` says what
+//! and combinations of labels that must not be reached. `docs/reference/trencher-and-memorax.md` says what
 //! is accepted and what it means.
 
 mod build;

@@ -1,5 +1,5 @@
 //! Trencher's `.txt` programs: threads as automata over registers and one unbounded memory, in
-//! prefix notation. `docs/trencher-and-memorax.md` says what is accepted and what it means.
+//! prefix notation. `docs/reference/trencher-and-memorax.md` says what is accepted and what it means.
 
 mod compile;
 mod parse;

@@ -1,5 +1,5 @@
 //! The `.weak` language: a small language for concurrent algorithms, described in
-//! `docs/weak-language.md`. [`parse`] turns text into a syntax tree, [`compile`] the tree into a
+//! `docs/reference/weak-language.md`. [`parse`] turns text into a syntax tree, [`compile`] the tree into a
 //! program, and [`print()`] the tree into text in canonical form.
 
 mod automaton;

@@ -46,7 +46,8 @@ fn memorax_examples() {
 
 #[test]
 fn examples_in_the_book() {
-    let path = format!("{}/../../docs/trencher-and-memorax.md", env!("CARGO_MANIFEST_DIR"));
+    let path =
+        format!("{}/../../docs/reference/trencher-and-memorax.md", env!("CARGO_MANIFEST_DIR"));
     let book = std::fs::read_to_string(path).expect("the book is there");
     let block = |language: &str| {
         let (_, after) = book.split_once(&format!("```{language}\n")).expect("an example");

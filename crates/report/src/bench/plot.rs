@@ -45,6 +45,8 @@ pub struct Mark {
     pub x: usize,
     /// Seconds; `None` if it was not finished.
     pub seconds: Option<f64>,
+    /// The least and the most of several runs.
+    pub spread: Option<(f64, f64)>,
 }
 
 const COLORS: [&str; 8] =
@@ -126,7 +128,9 @@ struct Seconds {
 impl Seconds {
     fn of(plot: &Plot) -> Seconds {
         let marks = plot.panels.iter().flat_map(|p| &p.points);
-        let all = marks.filter_map(|m| m.seconds).chain([plot.limit]);
+        let spreads =
+            marks.clone().filter_map(|m| m.spread).flat_map(|(least, most)| [least, most]);
+        let all = marks.filter_map(|m| m.seconds).chain(spreads).chain([plot.limit]);
         let all: Vec<f64> = all.map(positive).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
@@ -193,17 +197,26 @@ fn draw_panel(out: &mut String, plot: &Plot, panel: &Panel, scale: &Seconds, at:
     let mut ends: Vec<(f64, usize)> = Vec::new();
     for series in 0..plot.series.len() {
         let marks = panel.points.iter().filter(|m| m.series == series);
+        let color = COLORS[series % COLORS.len()];
         let marks: Vec<(f64, f64, bool)> = marks
             .map(|m| {
                 let y = m.seconds.map_or(scale.down(plot.limit), |s| scale.down(s));
                 let aside = if right.named { (series as f64 - middle) * spread } else { 0.0 };
-                (left + right.along(m.x) + aside, top + y, m.seconds.is_some())
+                let x = left + right.along(m.x) + aside;
+                if let (Some((least, most)), true) = (m.spread, m.seconds.is_some()) {
+                    let (low, high) = (top + scale.down(least), top + scale.down(most));
+                    let _ = writeln!(
+                        out,
+                        "<path stroke=\"{color}\" d=\"M{:.1} {high:.1}h6m-3 0V{low:.1}m-3 0h6\"/>",
+                        x - 3.0
+                    );
+                }
+                (x, top + y, m.seconds.is_some())
             })
             .collect();
         if matches!(panel.axis, Axis::Size) && marks.len() > 1 {
             let path: Vec<String> =
                 marks.iter().map(|(x, y, _)| format!("{x:.1} {y:.1}")).collect();
-            let color = COLORS[series % COLORS.len()];
             let _ = writeln!(
                 out,
                 "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\" d=\"M{}\"/>",
@@ -338,7 +351,7 @@ mod tests {
     use super::*;
 
     fn mark(series: usize, x: usize, seconds: Option<f64>) -> Mark {
-        Mark { series, x, seconds }
+        Mark { series, x, seconds, spread: None }
     }
 
     #[test]
@@ -351,7 +364,11 @@ mod tests {
                 Panel {
                     title: "Lamport".into(),
                     axis: Axis::Size,
-                    points: vec![mark(0, 2, Some(0.01)), mark(0, 4, None), mark(1, 2, Some(0.1))],
+                    points: vec![
+                        Mark { spread: Some((0.01, 0.04)), ..mark(0, 2, Some(0.02)) },
+                        mark(0, 4, None),
+                        mark(1, 2, Some(0.1)),
+                    ],
                 },
                 Panel {
                     title: "programs".into(),
@@ -400,8 +417,9 @@ mod tests {
             <text class="text" x="240.0" y="356.0" text-anchor="middle">size N</text>
             <text class="text" x="18.0" y="210.5" text-anchor="middle" transform="rotate(-90 18.0 210.5)">time</text>
             <rect class="frame" x="80.0" y="103.0" width="320" height="215"/>
-            <path fill="none" stroke="#4477aa" stroke-width="1.5" d="M100.2 318.0L379.8 140.6"/>
-            <path fill="#4477aa" d="M96.2 318.0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
+            <path stroke="#4477aa" d="M97.2 285.6h6m-3 0V318.0m-3 0h6"/>
+            <path fill="none" stroke="#4477aa" stroke-width="1.5" d="M100.2 301.8L379.8 140.6"/>
+            <path fill="#4477aa" d="M96.2 301.8a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
             <path class="back" stroke="#4477aa" stroke-width="1.5" d="M375.8 140.6a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z"/>
             <path fill="#dd7722" d="M96.7 260.8h7v7h-7z"/>
             <text class="text" x="408.0" y="144.6" font-size="11" style="fill: #4477aa">reach tso, eager</text>

@@ -3,6 +3,7 @@
 use weakspot_core::Model;
 
 use crate::json::{Object, model_key};
+use crate::text::show::counted;
 
 /// What one question about one program cost.
 #[derive(Clone, Debug)]
@@ -29,8 +30,10 @@ pub struct BenchRow {
     pub explored: Option<u64>,
     /// SC searches made, by algorithms that make several.
     pub queries: Option<u64>,
-    /// Processor seconds of all threads.
+    /// Processor seconds of all threads: the median of all runs.
     pub cpu: Option<f64>,
+    /// The least and the most of several runs, and how many there were.
+    pub spread: Option<(f64, f64, usize)>,
     /// Seconds on the clock.
     pub wall: f64,
     /// The most memory that the process held at a time, in bytes.
@@ -52,7 +55,7 @@ pub enum BenchEnd {
 }
 
 /// The keys of all rows.
-pub const BENCH_COLUMNS: [&str; 17] = [
+pub const BENCH_COLUMNS: [&str; 20] = [
     "name",
     "family",
     "size",
@@ -68,6 +71,9 @@ pub const BENCH_COLUMNS: [&str; 17] = [
     "explored",
     "queries",
     "cpu_s",
+    "cpu_least_s",
+    "cpu_most_s",
+    "runs",
     "time_s",
     "peak_bytes",
 ];
@@ -75,21 +81,18 @@ pub const BENCH_COLUMNS: [&str; 17] = [
 /// The head of the table.
 #[must_use]
 pub fn bench_head() -> String {
-    let columns = [
-        "program",
-        "T",
-        "St",
-        "Tr",
-        "question",
-        "algorithm",
-        "verdict",
-        "explored",
-        "RQ",
-        "CPU s",
-        "wall s",
-        "peak MiB",
-    ];
+    let columns =
+        ["question", "algorithm", "verdict", "explored", "RQ", "CPU s", "spread", "peak MiB"];
     line(columns.map(str::to_owned))
+}
+
+/// What stands above the rows of a program.
+#[must_use]
+pub fn bench_program(row: &BenchRow) -> String {
+    let threads = counted(row.threads as u64, "thread");
+    let points = counted(row.points as u64, "control point");
+    let edges = counted(row.edges as u64, "transition");
+    format!("{}: {threads}, {points}, {edges}\n", row.name)
 }
 
 /// A row of the table.
@@ -99,30 +102,30 @@ pub fn bench_text(row: &BenchRow) -> String {
     let verdict = match &row.end {
         BenchEnd::Holds => "holds".to_owned(),
         BenchEnd::Violated => "violated".to_owned(),
-        BenchEnd::Unknown(limit) => format!("unknown ({limit})"),
+        BenchEnd::Unknown(limit) if limit == "n/a" => limit.clone(),
+        BenchEnd::Unknown(limit) => format!("{limit} limit"),
         BenchEnd::Error(_) => "error".to_owned(),
     };
+    let spread = row.spread.zip(row.cpu).filter(|((_, _, runs), cpu)| *runs > 1 && *cpu > 0.0);
     line([
-        row.name.clone(),
-        row.threads.to_string(),
-        row.points.to_string(),
-        row.edges.to_string(),
         format!("{} {}", row.question, model_key(row.model)),
         row.algorithm.to_owned(),
         verdict,
         count(row.explored),
         count(row.queries),
         row.cpu.map_or("-".to_owned(), |s| format!("{s:.3}")),
-        format!("{:.3}", row.wall),
+        spread.map_or("-".to_owned(), |((least, most, _), cpu)| {
+            format!("{:.0}%", 100.0 * (most - least) / cpu)
+        }),
         row.peak.map_or("-".to_owned(), |b| format!("{:.1}", b as f64 / f64::from(1 << 20))),
     ])
 }
 
-fn line(cells: [String; 12]) -> String {
-    let [name, t, st, tr, question, algorithm, verdict, explored, queries, cpu, wall, peak] = cells;
+fn line(cells: [String; 8]) -> String {
+    let [question, algorithm, verdict, explored, queries, cpu, spread, peak] = cells;
     let text = format!(
-        "{name:14} {t:>2} {st:>5} {tr:>5}  {question:10}  {algorithm:9}  {verdict:16} \
-         {explored:>10} {queries:>4} {cpu:>8} {wall:>8} {peak:>9}"
+        "  {question:10}  {algorithm:9}  {verdict:12} {explored:>10} {queries:>4} {cpu:>8} \
+         {spread:>7} {peak:>8}"
     );
     text + "\n"
 }
@@ -151,6 +154,10 @@ pub fn bench_json(row: &BenchRow) -> String {
     let count = |n: Option<u64>| n.map_or("null".to_owned(), |n| n.to_string());
     o.raw("explored", count(row.explored)).raw("queries", count(row.queries));
     o.raw("cpu_s", row.cpu.map_or("null".to_owned(), |s| format!("{s:.6}")));
+    if let Some((least, most, runs)) = row.spread {
+        o.raw("cpu_least_s", format!("{least:.6}")).raw("cpu_most_s", format!("{most:.6}"));
+        o.raw("runs", runs);
+    }
     o.raw("time_s", format!("{:.6}", row.wall)).raw("peak_bytes", count(row.peak));
     o.end()
 }
@@ -176,6 +183,7 @@ mod tests {
             explored: Some(1234),
             queries: None,
             cpu: Some(0.0123),
+            spread: Some((0.012, 0.0135, 3)),
             wall: 0.0144,
             peak: Some(9 << 20),
         };
@@ -185,6 +193,7 @@ mod tests {
             end: BenchEnd::Unknown("time".into()),
             explored: None,
             cpu: None,
+            spread: None,
             peak: None,
             wall: 21.5,
             ..done.clone()
@@ -203,20 +212,23 @@ mod tests {
 
     #[test]
     fn as_a_table() {
-        let text = bench_head() + &rows().map(|r| bench_text(&r)).concat();
+        let rows = rows();
+        let text = bench_head() + &bench_program(&rows[0]) + &rows.map(|r| bench_text(&r)).concat();
         expect![[r#"
-            program         T    St    Tr  question    algorithm  verdict            explored   RQ    CPU s   wall s  peak MiB
-            lamport-3       3    30    36  reach tso   eager      violated               1234    -    0.012    0.014       9.0
-            fig12           3    30    36  reach tso   eager      unknown (time)            -    -        -   21.500         -
-            treiber-4       3    30    36  robust pso  pending    error                     -    1        -   21.500         -
-        "#]].assert_eq(&text);
+              question    algorithm  verdict        explored   RQ    CPU s  spread peak MiB
+            lamport-3: 3 threads, 30 control points, 36 transitions
+              reach tso   eager      violated           1234    -    0.012     12%      9.0
+              reach tso   eager      time limit            -    -        -       -        -
+              robust pso  pending    error                 -    1        -       -        -
+        "#]]
+        .assert_eq(&text);
     }
 
     #[test]
     fn as_json() {
         let text = rows().map(|r| bench_json(&r)).join("\n");
         expect![[r#"
-            {"name":"lamport-3","family":"lamport","size":3,"threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"violated","explored":1234,"queries":null,"cpu_s":0.012300,"time_s":0.014400,"peak_bytes":9437184}
+            {"name":"lamport-3","family":"lamport","size":3,"threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"violated","explored":1234,"queries":null,"cpu_s":0.012300,"cpu_least_s":0.012000,"cpu_most_s":0.013500,"runs":3,"time_s":0.014400,"peak_bytes":9437184}
             {"name":"fig12","threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"unknown","limit":{"kind":"time"},"explored":null,"queries":null,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}
             {"name":"treiber-4","threads":3,"points":30,"edges":36,"question":"robust","model":"pso","algorithm":"pending","verdict":"error","message":"out of \"luck\"","explored":null,"queries":1,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}"#]].assert_eq(&text);
     }

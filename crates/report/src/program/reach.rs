@@ -66,7 +66,7 @@ fn reach_text(a: &ReachAnswer<'_>) -> String {
         (Verdict::Holds, _) if a.searched == 0 && a.algorithm == "dual" => {
             write!(out, "holds: {} (no thread can get there by itself)", what_holds(a))
         }
-        // What that means where numbers have 64 bits, docs/unbounded.md says.
+        // What that means where numbers have 64 bits, docs/how/unbounded.md says.
         (Verdict::Holds, _) if a.algorithm == "counters" => {
             let what = what_holds(a);
             write!(out, "holds: {what} ({} nodes searched; counters have no bound)", a.searched)

@@ -8,8 +8,8 @@ use crate::answer::Format;
 use crate::csv;
 use crate::json::model_key;
 use crate::program::litmus::{LitmusAnswer, observation};
+use crate::text::columns::{USUAL, named};
 use crate::text::show::plain;
-use crate::text::table::pad;
 
 /// How one test ended under one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,12 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
         }
         return out;
     }
-    let _ = writeln!(out, "model {:>8} {:>8} {:>10} {:>8}", "Ok", "No", "Undecided", "Errors");
+    let wide = models.iter().map(|model| model.to_string().len()).max().unwrap_or(0).max(5);
+    let _ = writeln!(
+        out,
+        "{:wide$} {:>8} {:>8} {:>10} {:>8}",
+        "model", "Ok", "No", "Undecided", "Errors"
+    );
     for &model in &models {
         let count = |wanted: &dyn Fn(&LitmusEnd) -> bool| {
             let here = |r: &&LitmusResult| r.model.is_none_or(|m| m == model);
@@ -103,7 +108,7 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
             |wanted| count(&|end| matches!(end, LitmusEnd::Answer { ok, .. } if *ok == wanted));
         let _ = writeln!(
             out,
-            "{:5} {:8} {:8} {:10} {:8}",
+            "{:wide$} {:8} {:8} {:10} {:8}",
             model.to_string(),
             ended(Some(true)),
             ended(Some(false)),
@@ -144,16 +149,7 @@ fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model
         rows.len(),
         tests.len(),
     );
-    let name_width =
-        rows.iter().map(|(name, _)| crate::text::table::width(name)).max().unwrap_or(0);
-    for (name, cells) in rows {
-        let mut line = format!("  {}", pad(&name, name_width));
-        for cell in cells {
-            let _ = write!(line, "  {}", pad(&cell, 17));
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
+    out.push_str(&named(&rows, USUAL));
 }
 
 /// The name and one cell per model, if the answers of one test differ.
@@ -211,9 +207,9 @@ mod tests {
             TSO          2        2          0        1
             PSO          2        1          1        1
             3 of 5 differ between the models (observation, number of states):
-              SB    SC  Never     3    TSO Sometimes 4    PSO Sometimes 4
-              MP    SC  Never     3    TSO Never     3    PSO Sometimes 4
-              loop  SC  Never     2    TSO Never     2    PSO Undecided 7
+              SB    SC  Never     3  TSO Sometimes 4  PSO Sometimes 4
+              MP    SC  Never     3  TSO Never     3  PSO Sometimes 4
+              loop  SC  Never     2  TSO Never     2  PSO Undecided 7
         "#]]
         .assert_eq(&litmus_summary(&[
             answer("SB", Model::Sc, false, "Never", 3),

@@ -7,8 +7,8 @@ use weakspot_core::{Model, Verdict};
 use crate::answer::Format;
 use crate::csv;
 use crate::json::{model_key, verdict_key};
+use crate::text::columns::{USUAL, named};
 use crate::text::show::plain;
-use crate::text::table::{pad, width};
 
 /// How one program ended under one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,16 +142,15 @@ fn push_differences(out: &mut String, programs: &[&[ProgramResult]], models: usi
     }
     let are = if rows.len() == 1 { "differs" } else { "differ" };
     let _ = writeln!(out, "{} of {} {are} between the models:", rows.len(), programs.len());
-    let name_width = rows.iter().map(|r| width(&plain(&r[0].name))).max().unwrap_or(0);
-    for results in rows {
-        let mut line = format!("  {}", pad(&plain(&results[0].name), name_width));
-        for result in results {
-            let model = result.model.map(|m| m.to_string()).unwrap_or_default();
-            let _ = write!(line, "  {}", pad(&format!("{model:3} {}", result.word(words)), 15));
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
+    let cell = |result: &ProgramResult| {
+        let model = result.model.map(|m| m.to_string()).unwrap_or_default();
+        format!("{model:3} {}", result.word(words))
+    };
+    let row = |results: &[ProgramResult]| {
+        (plain(&results[0].name).into_owned(), results.iter().map(cell).collect())
+    };
+    let rows: Vec<_> = rows.into_iter().map(row).collect();
+    out.push_str(&named(&rows, USUAL));
 }
 
 #[cfg(test)]
@@ -176,7 +175,7 @@ mod tests {
             TSO            2            1         0        1
             PSO-own        1            2         0        1
             1 of 4 differs between the models:
-              message-passing  TSO robust       PSO-own not robust
+              message-passing  TSO robust  PSO-own not robust
         "#]]
         .assert_eq(&program_summary(
             &[

@@ -14,9 +14,10 @@ use crate::program::robust::PlaceJson;
 use crate::run::drawing::draw;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
+use crate::text::columns::{USUAL, columns};
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, grouped, plain};
-use crate::text::table::{Style, pad, width};
+use crate::text::table::Style;
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +183,7 @@ pub fn monitor_table(rows: &[MonitorRow]) -> String {
         }
         lines.push(line);
     }
-    columns(&lines)
+    columns(&lines, 1, USUAL)
 }
 
 fn interleavings(row: &MonitorRow) -> String {
@@ -201,25 +202,6 @@ fn interleavings(row: &MonitorRow) -> String {
 
 fn average(executions: &Executions) -> f64 {
     executions.events as f64 / executions.count.max(1) as f64
-}
-
-/// Lines of cells as columns, the first to the left and the others to the right.
-fn columns(lines: &[Vec<String>]) -> String {
-    let cells = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |i: usize| lines.iter().filter_map(|l| l.get(i)).map(|c| width(c)).max();
-    let widths: Vec<usize> = (0..cells).map(|i| widest(i).unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in lines {
-        for (i, (cell, &wide)) in line.iter().zip(&widths).enumerate() {
-            let blanks = " ".repeat(wide.saturating_sub(width(cell)));
-            let _ = match i {
-                0 => write!(out, "{}", pad(cell, wide)),
-                _ => write!(out, "  {blanks}{cell}"),
-            };
-        }
-        out.push('\n');
-    }
-    out
 }
 
 /// What was found: a line that says it, and, with `details`, each pair, and a run for the first.
@@ -249,7 +231,7 @@ fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, style: Style) -> String {
     if a.pairs.iter().all(|p| p.count.is_none()) {
         lines[0].pop();
     }
-    out.push_str(&left_columns(&lines));
+    out.push_str(&columns(&lines, usize::MAX, style.columns()));
     if let Some(run) = a.run {
         out.push('\n');
         let steps = run.steps.len();
@@ -322,20 +304,6 @@ fn summary(a: &ProgramMonitorAnswer<'_>) -> String {
 fn executions(a: &ProgramMonitorAnswer<'_>) -> String {
     let n = a.monitored.executions().map_or(0, |e| e.count);
     format!("{} execution{}", grouped(n.into()), if n == 1 { "" } else { "s" })
-}
-
-/// Lines of cells as columns, all to the left.
-fn left_columns(lines: &[Vec<String>]) -> String {
-    let cells = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |i: usize| lines.iter().filter_map(|l| l.get(i)).map(|c| width(c)).max();
-    let widths: Vec<usize> = (0..cells).map(|i| widest(i).unwrap_or(0)).collect();
-    let mut out = String::new();
-    for line in lines {
-        let cells: Vec<String> = line.iter().zip(&widths).map(|(c, &w)| pad(c, w)).collect();
-        out.push_str(cells.join("  ").trim_end());
-        out.push('\n');
-    }
-    out
 }
 
 /// `p line 9 x = 1`.

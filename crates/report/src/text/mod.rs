@@ -2,6 +2,7 @@
 //! there, limits in words, columns of a terminal.
 
 pub(crate) mod ascii;
+pub(crate) mod columns;
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod fit;

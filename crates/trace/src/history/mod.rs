@@ -1,5 +1,5 @@
 //! Bytes <-> histories: what threads read and wrote, without the order in which it happened.
-//! `docs/histories-files.md` describes the formats for users.
+//! `docs/reference/histories-files.md` describes the formats for users.
 //!
 //! A decoder (`text`, `axe`, `csv`, `json`, `dbcop`, `dbcop_json`, `plume`, `edn`) reads item by item from
 //! what has arrived (`scan`, `items`) and hands operations to `build`, which finds out what reads

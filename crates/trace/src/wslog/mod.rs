@@ -1,6 +1,6 @@
 //! The binary format `.wslog`: blocks of a header and a payload, both under a checksum. A file is
 //! written by adding blocks and never by changing any, so whatever a crash leaves behind is good
-//! up to the last block. `docs/wslog.md` describes every byte.
+//! up to the last block. `docs/reference/wslog.md` describes every byte.
 
 mod read;
 mod write;

@@ -4,7 +4,7 @@ use crate::histories::good;
 use crate::{Got, read, root};
 
 fn docs(page: &str) -> String {
-    std::fs::read_to_string(root().join("docs").join(page)).expect("the page is there")
+    std::fs::read_to_string(root().join("docs/reference").join(page)).expect("the page is there")
 }
 
 /// What stands between the lines of back quotes after a line.

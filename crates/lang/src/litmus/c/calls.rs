@@ -1,5 +1,5 @@
 //! The functions that a test may call, and what they are on a machine. The table for users is in
-//! `docs/litmus-c.md`.
+//! `docs/reference/litmus-c.md`.
 
 use weakspot_core::{BinOp, Fence};
 

@@ -14,7 +14,7 @@ use weakspot_core::Quantifier;
 const WEAK: Language<File> = Language { parse, print, compile };
 
 /// The language page, whose examples are programs.
-const PAGE: &str = include_str!("../../../../../docs/weak-language.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/weak-language.md");
 
 /// The programs in the language page.
 fn page_examples() -> Vec<&'static str> {
