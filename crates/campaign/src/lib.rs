@@ -24,6 +24,7 @@ mod child;
 mod config;
 mod consequences;
 mod error;
+mod evidence;
 mod explore;
 mod facts;
 mod failures;
@@ -61,6 +62,7 @@ pub use answer::{
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use error::{Error, Result};
+pub use evidence::{Unconfirmed, confirmed, evidence};
 pub use facts::Facts;
 pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
 pub use log::{Logged, Replayed};

@@ -13,9 +13,9 @@ use self::list::Listed;
 use self::suite::Test;
 use crate::args::words::Words;
 use crate::args::{CargoRunArgs, CargoTestArgs, Replay};
-use crate::run::kept::Kept;
 use crate::run::{Subject, explore};
 use weakspot_jobs::exit::Exit;
+use weakspot_jobs::kept::Kept;
 
 /// Explores each test of a crate.
 pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {

@@ -1,6 +1,5 @@
 //! `weakspot run`: what was typed becomes a question, and answers become text. `campaign` does the rest.
 
-pub(crate) mod kept;
 mod log;
 mod question;
 mod show;
@@ -13,9 +12,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program};
+use weakspot_jobs::kept::Kept;
 use weakspot_report::error_json;
 
-use self::kept::Kept;
 use self::question::{question, with_kept};
 use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
 use weakspot_jobs::exit::Exit;

@@ -1,7 +1,7 @@
 //! What all commands of weakspot share, whatever they ask: many inputs side by side ([`pool`]), each on
 //! its way to answers ([`job`]), within limits and until a signal comes ([`within`], [`interrupt`]), what is
-//! printed around a progress line ([`terminal`]), files that are whole or not there ([`output`]), and the exit
-//! code ([`exit`]).
+//! printed around a progress line ([`terminal`]), files that are whole or not there ([`output`]),
+//! schedules that have a number ([`kept`]), and the exit code ([`exit`]).
 
 /// As those of the standard library, but no reader that has gone makes them panic, and they keep clear
 /// of the progress line.
@@ -28,6 +28,7 @@ macro_rules! eprintln {
 pub mod exit;
 pub mod interrupt;
 pub mod job;
+pub mod kept;
 pub mod output;
 pub mod pool;
 pub mod signed;

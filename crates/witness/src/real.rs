@@ -103,9 +103,8 @@ impl RunWitness {
     /// The content of a witness file.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let keys: Vec<&str> = self.models().into_iter().map(model_key).collect();
-        let mut out =
-            beginning(RUN, &self.input_hash, &keys.join(","), verdict_key(&self.verdict()));
+        let (models, verdict) = (self.model_keys(), self.verdict());
+        let mut out = beginning(RUN, &self.input_hash, &models, verdict_key(&verdict));
         let _ = write!(
             out,
             ",\n  \"arguments\": {},\n  \"options\": {},\n  \"evidence\": {{\n",
@@ -157,7 +156,16 @@ impl RunWitness {
         if verdict.string()? != verdict_key(&witness.verdict()) {
             return Err(verdict.bad("the verdict that the evidence is for"));
         }
+        let model = root.get("model")?;
+        if model.string()? != witness.model_keys() {
+            return Err(model.bad("the models that the evidence is for"));
+        }
         Ok(witness)
+    }
+
+    fn model_keys(&self) -> String {
+        let keys: Vec<&str> = self.models().into_iter().map(model_key).collect();
+        keys.join(",")
     }
 }
 

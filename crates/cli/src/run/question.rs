@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
 use weakspot_core::{Drain, Model};
+use weakspot_jobs::kept::Entry;
 use weakspot_report::model_key;
 
 use super::Subject;
-use super::kept::Entry;
 use crate::args::{Command, Isolate, ProgramOutput, Replay, RunArgs, RunStrategy, SPINS};
 
 /// How many steps an execution may have unless the user says something else.

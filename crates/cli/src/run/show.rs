@@ -8,6 +8,7 @@ use weakspot_campaign::{
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, Transactions,
 };
 use weakspot_core::{Certification, Limit, Model, Verdict};
+use weakspot_jobs::kept::Entry;
 use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
 use weakspot_report::{
@@ -18,7 +19,6 @@ use weakspot_report::{
     unserializable_json, unserializable_text,
 };
 
-use super::kept::Entry;
 use super::{Outcome, Subject, log, question};
 use crate::args::{RunArgs, RunStrategy};
 use weakspot_jobs::job::style;

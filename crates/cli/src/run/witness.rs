@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use weakspot_campaign::{Answer, Shown, ShownFailure};
+use weakspot_campaign::{Answer, Unconfirmed, confirmed, evidence};
 use weakspot_certify::Checked;
-use weakspot_core::{Model, Verdict};
-use weakspot_report::{InputHash, RunEvidence, RunWitness, Wrong, model_key};
+use weakspot_core::Model;
+use weakspot_report::{InputHash, RunEvidence, RunWitness, Wrong};
 
 use super::question::options;
 use super::{Subject, explored};
@@ -41,7 +41,17 @@ pub(super) fn witness(
     subject: &Subject,
     found: &Answer,
 ) -> Result<Option<RunWitness>> {
-    let Some((evidence, options)) = evidence(args, found) else { return Ok(None) };
+    let Some(evidence) = evidence(found) else { return Ok(None) };
+    let options = match &evidence {
+        RunEvidence::Schedule { model, wrong: Wrong::Failure(_), .. } => {
+            let under = (*model != Model::Sc).then_some(*model);
+            options(args, under, found.fork)
+        }
+        RunEvidence::Schedule { .. } => options(args, args.under, found.fork),
+        // One execution is not all of them.
+        RunEvidence::Explored(_) if args.replay.is_some() => return Ok(None),
+        RunEvidence::Explored(_) => exploring(args),
+    };
     let command = &subject.program.command;
     let program = command.first().context("there is no program")?;
     let name = Path::new(program).display();
@@ -54,47 +64,6 @@ pub(super) fn witness(
         .collect::<Option<_>>()
         .context("no witness is written: an argument of the program is no UTF-8 text")?;
     Ok(Some(RunWitness { input_hash: hash.end(), arguments, options, evidence }))
-}
-
-/// What was found, and the options that lead there.
-fn evidence(args: &RunArgs, found: &Answer) -> Option<(RunEvidence, Vec<String>)> {
-    let schedule = |model, token: &str, shared: &[(u64, u64)], wrong| RunEvidence::Schedule {
-        model,
-        token: token.to_owned(),
-        shared: shared.to_vec(),
-        wrong,
-    };
-    let violated = |verdict: &Verdict| *verdict == Verdict::Violated;
-    if let Some(failed) = found.failed.iter().find(|f| !f.advisory && violated(&f.verdict)) {
-        let under = (failed.model != Model::Sc).then_some(failed.model);
-        let known = |f: &&ShownFailure| !f.failure.seen.schedule.is_empty();
-        let shown = failed.failures.iter().find(known)?;
-        let wrong = Wrong::Failure(shown.failure.kind.clone());
-        let token = &shown.failure.seen.schedule;
-        let evidence = schedule(failed.model, token, &shown.shared, wrong);
-        return Some((evidence, options(args, under, found.fork)));
-    }
-    if let Some(answer) = found.models.iter().find(|m| !m.advisory && violated(&m.verdict)) {
-        let pair = answer.findings.iter().find(|f| matches!(f.shown, Shown::Again(_)))?;
-        let wrong = Wrong::Pair(pair.places.clone());
-        let evidence = schedule(answer.model, &pair.found.seen.schedule, &pair.shared, wrong);
-        return Some((evidence, options(args, args.under, found.fork)));
-    }
-    if let Some(transactions) = &found.transactions
-        && violated(&transactions.verdict)
-    {
-        let token = &transactions.found.as_ref()?.schedule;
-        let evidence = schedule(Model::Sc, token, &transactions.shared, Wrong::Transactions);
-        return Some((evidence, options(args, args.under, found.fork)));
-    }
-    let verdicts = found.verdicts();
-    let mut counted = verdicts.iter().filter(|judged| !judged.advisory);
-    if args.replay.is_some() || counted.any(|judged| judged.verdict != Verdict::Holds) {
-        return None;
-    }
-    let of_model = found.failed.iter().filter(|failed| !failed.advisory);
-    let explored = of_model.map(|f| (f.model, f.executions, f.steps)).collect();
-    Some((RunEvidence::Explored(explored), exploring(args)))
 }
 
 /// The options of an exploration.
@@ -163,64 +132,9 @@ pub(crate) fn check(program: &Path, witness: &RunWitness, bounds: Bounds) -> Res
     args.shared.timeout = bounds.timeout;
     args.shared.memory = bounds.memory;
     let found = explored(&args, &Subject::program(typed.command), shared)?.0;
-    Ok(compared(witness, &found))
-}
-
-/// Whether what was executed is what the witness claims.
-fn compared(witness: &RunWitness, found: &Answer) -> Checked {
-    match &witness.evidence {
-        RunEvidence::Schedule { model, wrong, .. } => {
-            let is_seen = match wrong {
-                Wrong::Failure(kind) => found
-                    .failed
-                    .iter()
-                    .filter(|failed| failed.model == *model)
-                    .any(|failed| failed.failures.iter().any(|f| f.failure.kind == *kind)),
-                Wrong::Pair(places) => found
-                    .models
-                    .iter()
-                    .filter(|answer| answer.model == *model)
-                    .any(|answer| answer.findings.iter().any(|f| f.places == *places)),
-                Wrong::Transactions => {
-                    let answer = found.transactions.as_ref();
-                    answer.is_some_and(|answer| answer.verdict == Verdict::Violated)
-                }
-            };
-            let what = match wrong {
-                Wrong::Failure(kind) => format!("fails ({kind})"),
-                Wrong::Pair([store, access]) => {
-                    format!("lets {access} overtake the store at {store}")
-                }
-                Wrong::Transactions => "is not serializable".to_owned(),
-            };
-            match is_seen {
-                true => Checked::Certified(format!("by an execution that {what}, executed again")),
-                false => Checked::Rejected(format!("executed again, it is not one that {what}")),
-            }
-        }
-        RunEvidence::Explored(claimed) => {
-            for &(model, executions, steps) in claimed {
-                let key = model_key(model);
-                let Some(failed) = found.failed.iter().find(|failed| failed.model == model) else {
-                    return Checked::Rejected(format!("{key} is not asked about"));
-                };
-                if let Verdict::Unknown(_) = failed.verdict {
-                    let why = "not everything could be executed again within the limits";
-                    return Checked::Unknown(why.to_owned());
-                }
-                if failed.verdict != Verdict::Holds {
-                    return Checked::Rejected(format!("an execution under {model} fails"));
-                }
-                let seen = (failed.executions, failed.steps);
-                if seen != (executions, steps) {
-                    return Checked::Rejected(format!(
-                        "there are {} executions with {} steps under {model}, not {executions} with {steps}",
-                        seen.0, seen.1
-                    ));
-                }
-            }
-            let all: u64 = claimed.iter().map(|&(_, executions, _)| executions).sum();
-            Checked::Certified(format!("by all executions ({all}), executed again"))
-        }
-    }
+    Ok(match confirmed(&witness.evidence, &found) {
+        Ok(by) => Checked::Certified(by),
+        Err(Unconfirmed::Otherwise(why)) => Checked::Rejected(why),
+        Err(Unconfirmed::Unknown(why)) => Checked::Unknown(why),
+    })
 }

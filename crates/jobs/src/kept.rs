@@ -15,31 +15,31 @@ const MOST: u64 = 10_000;
 
 /// A folder with schedules.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub struct Kept {
     folder: PathBuf,
 }
 
 /// A schedule with what it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// What the program is called.
-    pub(crate) program: String,
+    pub program: String,
     /// The options that matter for it.
-    pub(crate) options: Vec<String>,
+    pub options: Vec<String>,
     /// The schedule as a token.
-    pub(crate) schedule: String,
+    pub schedule: String,
     /// The memory that was known to be shared.
-    pub(crate) shared: Vec<(u64, u64)>,
+    pub shared: Vec<(u64, u64)>,
 }
 
 impl Kept {
     /// Those below this folder.
-    pub(crate) fn below(folder: &Path) -> Kept {
+    pub fn below(folder: &Path) -> Kept {
         Kept { folder: folder.join("schedules") }
     }
 
     /// Keeps a schedule and gives its number; nothing if it cannot be written.
-    pub(crate) fn keep(&self, entry: &Entry) -> Option<u64> {
+    pub fn keep(&self, entry: &Entry) -> Option<u64> {
         let text = entry.json().to_string() + "\n";
         std::fs::create_dir_all(&self.folder).ok()?;
         // Nobody wants to commit them.
@@ -66,7 +66,7 @@ impl Kept {
     }
 
     /// The schedule with a number.
-    pub(crate) fn read(&self, number: u64) -> Result<Entry> {
+    pub fn read(&self, number: u64) -> Result<Entry> {
         let path = self.path(number);
         let name = path.display();
         let text = match std::fs::read_to_string(&path) {
