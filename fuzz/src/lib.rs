@@ -2,6 +2,9 @@
 //! histories with all bytes.
 
 mod serial;
+mod serve;
+mod wire;
+mod witness;
 
 use std::fmt::Debug;
 use std::io::Cursor;
@@ -13,6 +16,9 @@ use weakspot_trace::{
 };
 
 pub use serial::check_serial;
+pub use serve::check_serve;
+pub use wire::{check_token, check_wire};
+pub use witness::check_witness;
 
 /// Reads `bytes`, if they are text, in the language of these three functions. None of them may
 /// panic, a printed tree has to be read as the same tree, and what is said about the text has to

@@ -57,7 +57,7 @@ fn check_trace(events: &[LogEvent], tables: &LogTables) {
         };
         let mut explain = Explain::new(question, has_commits, tables, &cycle);
         assert_eq!(explain.events(events), Ok(true));
-        let touched = explain.end().expect("a cycle");
+        let (touched, _) = explain.end().expect("a cycle");
         if let Some(told) = noted.told(question) {
             let told = told.expect("a cycle");
             assert_eq!(noted.cycle(question), Some(&cycle));

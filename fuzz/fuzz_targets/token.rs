@@ -1,0 +1,5 @@
+//! Schedules as tokens.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weakspot_fuzz::check_token(bytes));

@@ -1,0 +1,5 @@
+//! Witnesses.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| weakspot_fuzz::check_witness(bytes));
