@@ -58,14 +58,14 @@ fn check_trace(events: &[LogEvent], tables: &LogTables) {
         let mut explain = Explain::new(question, has_commits, tables, &cycle);
         assert_eq!(explain.events(events), Ok(true));
         let (touched, _) = explain.end().expect("a cycle");
-        if let Some(told) = noted.told(question) {
-            let told = told.expect("a cycle");
+        if let Some(noted_cycle) = noted.noted(question) {
+            let noted_cycle = noted_cycle.expect("a cycle");
             assert_eq!(noted.cycle(question), Some(&cycle));
-            assert_eq!(told.events.len(), touched.len());
+            assert_eq!(noted_cycle.events.len(), touched.len());
             let wanted: Vec<u32> = touched.values().map(|touched| touched.event.txn).collect();
             let mut extents = Extents::new(has_commits, tables, Some(&wanted));
             extents.events(events);
-            assert_eq!(told.transactions, extents.end());
+            assert_eq!(noted_cycle.transactions, extents.end());
         }
     }
 }
