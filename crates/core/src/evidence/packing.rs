@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::evidence::pending::{Block, Pending};
-use crate::machine::{Entry, Local, Memory, State};
-use crate::{PointId, Program, ThreadId, Undeclared, Value};
+use crate::machine::{Entry, Local, State};
+use crate::{Memory, PointId, Program, ThreadId, Undeclared, Value};
 
 /// A state, and what is known of a guessed store, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]

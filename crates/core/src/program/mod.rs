@@ -7,6 +7,7 @@
 
 pub(crate) mod expr;
 pub(crate) mod fences;
+pub(crate) mod memory;
 pub(crate) mod source;
 pub(crate) mod transactions;
 pub(crate) mod wide;

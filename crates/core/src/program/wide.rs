@@ -9,8 +9,7 @@
 //! A wide place has an address of its own, and a [`LocId`] behind those of the locations. A program
 //! without wide places is one in which every access takes exactly one location.
 
-use crate::machine::Memory;
-use crate::{LocId, Program, UnOp, Value};
+use crate::{LocId, Memory, Program, UnOp, Value};
 
 /// A place that is made of one or several locations.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
-use weakspot_core::machine::{Machine, Memory, Outcome, State};
+use weakspot_core::machine::{Machine, Outcome, State};
 use weakspot_core::testing::{Rng, Size, check_programs, show};
-use weakspot_core::{Drain, Expr, Fence, Instr, Model, PointId, Program, ThreadId, Value};
+use weakspot_core::{Drain, Expr, Fence, Instr, Memory, Model, PointId, Program, ThreadId, Value};
 use weakspot_explore::{At, Emulation, First, extend, extend_pso};
 use weakspot_lang::Format;
 
