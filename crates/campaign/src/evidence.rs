@@ -67,7 +67,9 @@ pub fn confirmed(evidence: &RunEvidence, found: &Answer) -> Result<String, Uncon
                 }
                 Wrong::Transactions => {
                     let answer = found.transactions.as_ref();
-                    let is_seen = answer.is_some_and(|answer| answer.verdict == Verdict::Violated);
+                    let violated = |verdict: &Verdict| *verdict == Verdict::Violated;
+                    let is_seen =
+                        *model == Model::Sc && answer.is_some_and(|a| violated(&a.verdict));
                     (is_seen, "is not serializable".to_owned())
                 }
             };
@@ -86,6 +88,10 @@ fn all_explored(claimed: &[(Model, u64, u64)], found: &Answer) -> Result<String,
     let otherwise = |why| Err(Unconfirmed::Otherwise(why));
     if claimed.is_empty() {
         return otherwise("nothing was executed".to_owned());
+    }
+    let transactions = found.transactions.as_ref().map(|answer| &answer.verdict);
+    if !matches!(transactions, None | Some(Verdict::Holds)) {
+        return otherwise("its transactions are not serializable in all executions".to_owned());
     }
     for &(model, executions, steps) in claimed {
         let Some(failed) = found.failed.iter().find(|failed| failed.model == model) else {
@@ -107,5 +113,5 @@ fn all_explored(claimed: &[(Model, u64, u64)], found: &Answer) -> Result<String,
         }
     }
     let all: u64 = claimed.iter().map(|&(_, executions, _)| executions).sum();
-    Ok(format!("by all executions ({all}), executed again"))
+    Ok(format!("by all executions ({all}), none of which fails, executed again"))
 }

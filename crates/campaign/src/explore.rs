@@ -190,7 +190,10 @@ struct Exploration<'a> {
 impl Exploration<'_> {
     fn follow_phases(&mut self) -> Result<()> {
         let question = self.campaign.question;
-        let watched = !self.base.models.is_empty() || self.base.transactions.is_some();
+        // `rf` does not know of stores that may not wait.
+        let watched = !self.base.models.is_empty()
+            || self.base.transactions.is_some()
+            || !self.base.delayed.is_empty();
         let mut looked = None;
         if question.strategy == Strategy::Auto {
             looked = self.look(watched)?;
@@ -231,7 +234,7 @@ impl Exploration<'_> {
         }
         // Who had no time to find it again does not lose it.
         if let Some(looked) = looked {
-            self.explored.findings.add(looked, 0);
+            self.explored.findings.add_missing(looked);
         }
         Ok(())
     }
@@ -247,17 +250,15 @@ impl Exploration<'_> {
         let question = self.campaign.question;
         let spent = self.campaign.control.elapsed().saturating_sub(self.since);
         let left = question.timeout.saturating_sub(spent) / LOOK_SHARE;
-        // Those that follow need executions, too.
-        let most =
-            question.executions.map_or(LOOK_EXECUTIONS, |most| LOOK_EXECUTIONS.min(most / 2));
-        if left.is_zero() || most == 0 {
+        // Who says how many executions there may be has them for those that are easy to read.
+        if left.is_zero() || question.executions.is_some() {
             return Ok(None);
         }
         let plan = look_plan(watched);
         let name = if watched { "dpor" } else { "rf" };
-        let phase = Phase { name, plan, bound: None, most: Some(most) };
+        let phase = Phase { name, plan, bound: None, most: Some(LOOK_EXECUTIONS) };
         let shared = &self.explored.shared;
-        let (ended, mut heard) =
+        let (ended, heard) =
             self.follow_until(&phase, left, phase.most, shared, Heard::ends_look)?;
         let limit = self.limit_of(&phase, &heard, &ended)?;
         if limit == Some(Limit::Interrupted) || (limit.is_none() && !heard.has_findings()) {
@@ -265,10 +266,13 @@ impl Exploration<'_> {
             self.take(name, heard);
             return Ok(None);
         }
-        self.explored.executions += heard.executions;
-        self.explored.steps += heard.steps;
-        self.explored.shared.append(&mut heard.shared);
-        Ok(Some(heard.findings()))
+        // What it is about is heard again by those that follow, who say so.
+        let before = self.explored.remarks.clone();
+        let findings = std::mem::replace(&mut self.explored.findings, Findings::none());
+        self.take(name, heard);
+        self.explored.strategies.pop();
+        self.explored.remarks = before;
+        Ok(Some(std::mem::replace(&mut self.explored.findings, findings)))
     }
 
     /// Threads were taken to wait in loops, which is a guess: loops with a bounded number of tries go

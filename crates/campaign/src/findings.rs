@@ -106,6 +106,16 @@ impl Findings {
         }
     }
 
+    /// Adds what is not known yet.
+    pub(crate) fn add_missing(&mut self, mut other: Findings) {
+        let key = |o: &Overtaking| (o.model, o.store, o.access);
+        other.overtakings.retain(|found| !self.overtakings.iter().any(|o| key(o) == key(found)));
+        other.failures.retain(|found| !self.failures.iter().any(|old| old.is_same(found)));
+        other.cut_off.clear();
+        other.unserializable = other.unserializable.filter(|_| self.unserializable.is_none());
+        self.add(other, 0);
+    }
+
     /// Adds what was found after `executions` others.
     pub(crate) fn add(&mut self, new: Findings, executions: u64) {
         let later = |seen: Seen| Seen { first: executions + seen.first, ..seen };

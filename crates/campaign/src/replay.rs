@@ -46,6 +46,7 @@ pub(crate) struct Traced {
 pub(crate) struct TracedFailure {
     kind: String,
     text: String,
+    place: Option<Place>,
     /// Other places that have to do with it.
     related: Vec<Related>,
     /// So much happened to memory before, and so many steps were taken.
@@ -87,7 +88,13 @@ impl Traced {
     /// A failure, as it was seen again.
     pub(crate) fn failure(&self, failure: &Failure) -> Option<&TracedFailure> {
         let same = |f: &&TracedFailure| (&f.kind, &f.text) == (&failure.kind, &failure.text);
-        self.failures.iter().find(same)
+        // One execution may have several data races that read alike.
+        let here = |f: &&TracedFailure| {
+            let other = |related: &[Related]| related.first().map(|r| (r.thread, r.place));
+            f.place == failure.place && other(&f.related) == other(&failure.related)
+        };
+        let mut alike = self.failures.iter().filter(same);
+        alike.clone().find(here).or_else(|| alike.next())
     }
 }
 
@@ -169,9 +176,10 @@ impl<'a> Replays<'a> {
             match message {
                 Message::Step(step) => traced.steps.push(step),
                 Message::Memory(change) => traced.memory.push((traced.steps.len(), change)),
-                Message::Failure { kind, text, related, .. } => {
+                Message::Failure { kind, text, place, related, .. } => {
                     let (memory, steps) = (traced.memory.len(), traced.steps.len());
-                    traced.failures.push(TracedFailure { kind, text, related, memory, steps });
+                    let failure = TracedFailure { kind, text, place, related, memory, steps };
+                    traced.failures.push(failure);
                 }
                 Message::Calls(places) => {
                     traced.calls.insert(traced.steps.len().saturating_sub(1), places);

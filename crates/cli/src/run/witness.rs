@@ -133,6 +133,10 @@ pub(crate) fn check(program: &Path, witness: &RunWitness, bounds: Bounds) -> Res
     args.shared.memory = bounds.memory;
     let found = explored(&args, &Subject::program(typed.command), shared)?.0;
     Ok(match confirmed(&witness.evidence, &found) {
+        // They are part of the question.
+        Ok(by) if !witness.options.is_empty() => {
+            Checked::Certified(format!("{by}, with {}", witness.options.join(" ")))
+        }
         Ok(by) => Checked::Certified(by),
         Err(Unconfirmed::Otherwise(why)) => Checked::Rejected(why),
         Err(Unconfirmed::Unknown(why)) => Checked::Unknown(why),

@@ -94,3 +94,103 @@ fn loops_are_drawn_as_loops() {
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains(". loops"), "{out}");
 }
+
+/// A pair that breaks SC ends the first look at the program; what was assumed before counts all the same.
+#[test]
+fn a_look_that_ends_early_knows_of_assumptions() {
+    let source = r"#include <pthread.h>
+#include <stdatomic.h>
+static __attribute__((noinline)) void assume(int c) { if (!c) for (;;); }
+static atomic_int x, y;
+static void *w(void *p) { atomic_store_explicit(&x, 1, memory_order_relaxed); assume(atomic_load_explicit(&y, memory_order_relaxed)); return 0; }
+static void *v(void *p) { atomic_store_explicit(&y, 1, memory_order_relaxed); return (void *)(long)atomic_load_explicit(&x, memory_order_relaxed); }
+int main(void) { pthread_t t, u; pthread_create(&t, 0, w, 0); pthread_create(&u, 0, v, 0); pthread_join(t, 0); pthread_join(u, 0); return 0; }
+";
+    let (out, code) = explore("pair.c", source, &["-q"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("SC: no execution fails"), "{out}");
+    // More executions than the look has, and none that satisfies its assumption.
+    let many = r"#include <pthread.h>
+#include <stdatomic.h>
+void __VERIFIER_assume(int);
+static atomic_int x;
+static void *w(void *p) { for (int i = 0; i < 3; i++) atomic_fetch_add(&x, 1); return 0; }
+int main(void) { pthread_t t[3]; for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, w, 0); for (int i = 0; i < 3; i++) pthread_join(t[i], 0); __VERIFIER_assume(x == 100); return 0; }
+";
+    let (out, code) = explore("many.c", many, &["-q"]);
+    assert_eq!(code, Some(3), "{out}");
+}
+
+/// A thread that never goes on is no failure if the main thread ends without it.
+#[test]
+fn the_program_ends_with_its_main_thread() {
+    let source = r"#include <pthread.h>
+#include <stdatomic.h>
+void __VERIFIER_assume(int);
+static atomic_int y;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *v(void *p) { pthread_mutex_lock(&m); atomic_store(&y, 1); STUCK; return 0; }
+int main(void) { pthread_t t; pthread_create(&t, 0, v, 0); __VERIFIER_assume(atomic_load(&y) == 1); return 0; }
+";
+    for (file, stuck) in [("lock.c", "pthread_mutex_lock(&m)"), ("loop.c", "for (;;)")] {
+        let (out, code) = explore(file, &source.replace("STUCK", stuck), &["-q"]);
+        assert_eq!(code, Some(0), "{stuck}: {out}");
+    }
+}
+
+/// Both stores of two threads that exclude each other have a consequence.
+#[test]
+fn each_pair_has_its_consequence() {
+    let source = r"#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int want[2];
+static int inside;
+static void *p(void *v) {
+    atomic_store_explicit(&want[0], 1, memory_order_release);
+    if (!atomic_load_explicit(&want[1], memory_order_acquire)) { int n = ++inside; assert(n == 1); inside--; }
+    return 0;
+}
+static void *q(void *v) {
+    atomic_store_explicit(&want[1], 1, memory_order_release);
+    if (!atomic_load_explicit(&want[0], memory_order_acquire)) { int n = ++inside; assert(n == 1); inside--; }
+    return 0;
+}
+int main(void) { pthread_t t, u; pthread_create(&t, 0, p, 0); pthread_create(&u, 0, q, 0); pthread_join(t, 0); pthread_join(u, 0); return 0; }
+";
+    let (out, code) = explore("two.c", source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert_eq!(out.matches("then     fails: ").count(), 2, "{out}");
+    assert!(!out.contains("unnoticed by these tests: no"), "{out}");
+}
+
+/// Several data races of one execution have each its own other access.
+#[test]
+fn races_that_read_alike() {
+    let source = r"#include <pthread.h>
+static int a, b;
+static void *w1(void *x) { a = 1; return 0; }
+static void *w2(void *x) { b = 1; return 0; }
+static void *r(void *x) {
+    int v = a;
+    v += b;
+    return (void *)(long)v;
+}
+int main(void) {
+    pthread_t t, u, v;
+    pthread_create(&t, 0, w1, 0); pthread_create(&u, 0, w2, 0); pthread_create(&v, 0, r, 0);
+    pthread_join(t, 0); pthread_join(u, 0); pthread_join(v, 0);
+    return 0;
+}
+";
+    let (out, _) = explore("alike.c", source, &["--model", "tso"]);
+    let lines: Vec<&str> = out.lines().map(str::trim).collect();
+    let of = |place: &str| {
+        let found = lines.windows(2).find(|l| l[0].starts_with("at ") && l[0].contains(place));
+        found.map_or("", |l| l[1])
+    };
+    for (load, writer, store) in [("6", "by w1#1", "alike.c:3"), ("7", "by w2#2", "alike.c:4")] {
+        let other = of(&format!("alike.c:{load} in r"));
+        assert!(other.contains(writer) && other.contains(store), "{out}");
+    }
+}

@@ -413,7 +413,6 @@ fn what_is_not_for_it_is_refused() {
     for (args, says) in [
         (&["run", "--bogus", "./x"][..], "there is no option --bogus"),
         (&["run", "--under", "sc", "./x"], "expected tso or pso"),
-        (&["run", "--witness", "w.json", "./x"], "has no --witness: --replay SCHEDULE --log FILE"),
         (&["run", "--seed", "3", "./x"], "--seed is for --strategy random and pct"),
         (&["run", "--executions", "0", "./x"], "--executions 0 leaves nothing to look at"),
         (&["run", "--under", "tso", "--replay", "1", "./x"], "was kept with the schedule"),

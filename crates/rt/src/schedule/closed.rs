@@ -4,7 +4,8 @@
 //! what comes before the assumption there is, and if others cannot go on from there in any way, that is a
 //! failure. So whoever sits in an assumption hides only what could depend on it: a wait counts if it is for a
 //! mutex that one of these threads holds, or for the end of one of them; an empty loop without end counts by
-//! itself. Other waits (condition variables, semaphores, loops that read) could be ended by anybody.
+//! itself. Other waits (condition variables, semaphores, loops that read) could be ended by anybody. The main thread
+//! is among those who wait, or else the program could have ended without them.
 
 use std::fmt::Write as _;
 
@@ -15,9 +16,13 @@ use crate::schedule::threads::{Parked, Patience};
 use crate::sync::mutex::owner_of;
 use crate::{Rt, Runtime};
 
+/// The thread that starts the others.
+const MAIN: usize = 0;
+
 impl Runtime {
-    /// The threads that wait for each other, and so never go on, whatever others do.
-    fn closed(&self) -> Vec<usize> {
+    /// The threads that wait for each other, or for some who never go on, and so never do either, whatever
+    /// others do; nobody if the main thread is not among them: when it ends, so does the program.
+    fn closed(&self, endless: &[usize]) -> Vec<usize> {
         let mut waits: Vec<(usize, usize)> = Vec::new();
         for n in self.scheduler.next().iter().filter(|n| !n.agent.is_buffer() && !n.enabled) {
             let t = usize::from(n.agent.of());
@@ -33,9 +38,10 @@ impl Runtime {
         loop {
             let before = waits.len();
             let threads: Vec<usize> = waits.iter().map(|&(t, _)| t).collect();
-            waits.retain(|(_, other)| threads.contains(other));
+            waits.retain(|(_, other)| threads.contains(other) || endless.contains(other));
             if waits.len() == before {
-                return threads;
+                let is_main = threads.contains(&MAIN) || endless.contains(&MAIN);
+                return if is_main { threads } else { Vec::new() };
             }
         }
     }
@@ -44,7 +50,7 @@ impl Runtime {
 /// Reports threads that wait for each other although an assumption does not hold elsewhere. Whether there
 /// are any.
 pub fn report_deadlock(rt: &mut Rt) -> bool {
-    let mut threads = rt.closed();
+    let mut threads = rt.closed(&[]);
     if threads.is_empty() || rt.exploration.learning() {
         return false;
     }
@@ -77,7 +83,9 @@ pub fn report_closed(rt: &mut Rt) {
             related.push((HANGS, Some(t), pc));
         }
     }
-    if let Some(&(_, Some(t), pc)) = related.first() {
+    let endless: Vec<usize> = related.iter().filter_map(|&(_, t, _)| t).collect();
+    let ends = !endless.contains(&MAIN) && rt.closed(&endless).is_empty();
+    if let Some(&(_, Some(t), pc)) = related.first().filter(|_| !ends) {
         let text = format!("{} {HANGS}", thread_name(t));
         rt.related_finding(ENDLESS, Some(t), pc, &text, &related);
     }
