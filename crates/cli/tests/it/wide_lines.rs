@@ -60,25 +60,6 @@ fn tables_of_80_columns() {
               SC  Never     3  TSO Sometimes 4  PSO Sometimes 4  PSO-own Sometimes 4
     "#]]
     .assert_eq(&summary);
-    expect![[r#"
-        name        what it is                       languages            sizes  default
-        lamport     Lamport's fast mutex, N threads  weak, trencher, c     2-64        3
-        diamond     Dekker with an N-branching       weak, trencher, c  2-10000       10
-                    diamond
-        loop        loop of length N, twice          weak, trencher, c  2-10000        5
-        fig12       safe, but it stores for ever     weak, trencher, c        -        -
-        sb-all      SB all to all, N threads         litmus                 2-7        3
-        corr        CoRR, N writers                  litmus                2-60        5
-        locked-inc  LOCK INC, N threads              litmus                2-64        8
-        sb-rounds   SB, N rounds                     litmus                 1-6        3
-        try-lock    try-lock, N threads              litmus                2-60        3
-        own-stores  a store each, N threads          litmus                2-64       20
-        stores      N stores by one thread           litmus              1-1000       18
-        one-place   N stores to one location         litmus              1-1000       18
-        mp-behind   MP behind N stores               litmus              1-1000       20
-        sb-behind   SB behind N stores each          litmus              1-1000       12
-    "#]]
-    .assert_eq(&printed(&["gen", "family", "--list"]));
 }
 
 #[test]

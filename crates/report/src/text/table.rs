@@ -386,6 +386,10 @@ fn wrap(words: &[String], max: usize) -> Vec<String> {
             _ => lines.push(word.clone()),
         }
     }
+    // Two blanks between words are an empty word, which may be the last on its line.
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
+    }
     lines
 }
 
@@ -527,5 +531,7 @@ mod tests {
         assert_eq!(cut_left("src/queue.c:14", 11), "…queue.c:14");
         let words: Vec<String> = ["x=0", "y=0", "z=0"].map(str::to_owned).into();
         assert_eq!(wrap(&words, 7), ["x=0 y=0", "z=0"]);
+        assert_eq!(fold("wr x  at a.c:1", 9), ["wr x  at", "a.c:1"]);
+        assert_eq!(fold("wr x  at a.c:1", 6), ["wr x", "at", "a.c:1"]);
     }
 }
