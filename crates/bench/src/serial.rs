@@ -136,8 +136,10 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
 
 /// The same log, longer and longer; and behind a transaction that does not end.
 fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
-    let mut lengths = vec![1_000_000, 4_000_000];
-    lengths.extend((!args.quick).then_some(16_000_000));
+    let mut lengths = match args.quick {
+        true => vec![250_000, 1_000_000],
+        false => vec![1_000_000, 4_000_000, 16_000_000],
+    };
     lengths.extend(args.large.then_some(64_000_000));
     let mut rows = Rows::new(tables.format);
     tables.text(format_args!(

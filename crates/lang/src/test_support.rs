@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{BinOp, Drain, Expr, Fence, Instr, Model, Names, Observable, Program, UnOp};
 
 use crate::{Diagnostic, Parsed};
@@ -194,13 +194,14 @@ fn symbol(op: BinOp) -> &'static str {
     }
 }
 
-/// Calls `check` with `rounds` broken versions of `texts`, the same ones each time: pieces deleted,
+/// Calls `check` with `rounds` broken versions of `texts` (as many with a quarter of random inputs), the same
+/// ones each time: pieces deleted,
 /// doubled, moved, replaced by pieces of any of the texts or of `extra`, and bytes replaced by any
 /// bytes. Then with all beginnings and ends of the first text.
 pub(crate) fn for_each_mutation(
     texts: &[&str],
     extra: &[&str],
-    rounds: u64,
+    rounds: usize,
     mut check: impl FnMut(&str),
 ) {
     let mut check = |text: &str| {
@@ -213,7 +214,7 @@ pub(crate) fn for_each_mutation(
     };
     let pieces: Vec<&str> =
         texts.iter().flat_map(|t| words(t)).chain(extra.iter().copied()).collect();
-    for seed in 0..rounds {
+    for seed in 0..scaled(4 * rounds) as u64 {
         let mut rng = Rng::new(seed);
         let mut bytes = texts[rng.below(texts.len())].as_bytes().to_vec();
         for _ in 0..=rng.below(3) {

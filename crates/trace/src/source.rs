@@ -46,7 +46,7 @@ impl Source {
 
     /// The first `n` bytes are done with.
     pub(crate) fn consume(&mut self, n: usize) {
-        debug_assert!(n <= self.end - self.start);
+        assert!(n <= self.end - self.start);
         self.start += n;
         self.used += n as u64;
     }

@@ -175,7 +175,7 @@ fn profiles_are_of_events() {
 /// What is noticed before what in all executions, and what has undirected ties, by definition.
 #[test]
 fn points_in_time() {
-    for seed in 0..1500 {
+    for seed in 0..scaled(6000) as u64 {
         let events = random(seed, 7);
         let trace = Trace::new(&events, TraceMode::Exact(BufferedReads::Exact)).expect("a trace");
         let n = events.len();

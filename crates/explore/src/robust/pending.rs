@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn copies_of_threads_agree_with_the_plain_search() {
-        for seed in 0..700 {
+        for seed in 0..scaled(2_800) as u64 {
             let program = crate::sc::symmetry::tests::copies(seed);
             for model in WEAK {
                 let show = weakspot_core::testing::show(&program);

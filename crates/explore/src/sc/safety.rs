@@ -207,7 +207,7 @@ impl Watch for Bad<'_> {
 
 #[cfg(test)]
 mod tests {
-    use weakspot_core::testing::{Size, check_programs};
+    use weakspot_core::testing::{Size, check_programs, scaled};
     use weakspot_core::{
         BinOp, Expr, LocId, Model, Observed, PointId, Silent, View, certify, reference,
     };
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn copies_of_threads_agree_with_the_reference() {
-        for seed in 0..1_500 {
+        for seed in 0..scaled(6_000) as u64 {
             let program = crate::sc::symmetry::tests::copies(seed);
             assert!(!differs(&program), "seed {seed}\n{}", weakspot_core::testing::show(&program));
             let mut program = with_condition(&program, seed as usize);

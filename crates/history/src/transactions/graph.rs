@@ -232,7 +232,7 @@ impl<'a> Graph<'a> {
                             at = edge.from;
                         }
                         cycle.reverse();
-                        debug_assert_eq!(cycle.len(), length);
+                        assert_eq!(cycle.len(), length);
                         return Ok(Some(cycle));
                     }
                     let is_inside = component[to as usize] == component[start as usize];

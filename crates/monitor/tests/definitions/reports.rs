@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weakspot_core::testing::{Rng, Size, show};
+use weakspot_core::testing::{Rng, Size, scaled, show};
 use weakspot_core::{DelayedCommit, Drain, Evidence, Model, Program, Verdict, certify, reference};
 use weakspot_monitor::reference::{Form, reports};
 use weakspot_monitor::witness;
@@ -38,12 +38,12 @@ fn reports_exactly_when_not_robust() {
         }
         found != expected
     };
-    for (i, count, threads, total) in [(0, 1500, 2, 9), (1, 1200, 3, 8), (2, 800, 4, 8)] {
+    for (i, count, threads, total) in [(0, 6000, 2, 9), (1, 4800, 3, 8), (2, 3200, 4, 8)] {
         let size = Size { threads, instrs: 6, total, locs: 3, loops: false };
         runs::check(i << 32, count, size, &fails);
     }
     let (robust, broken) = (robust.into_inner(), broken.into_inner());
-    assert!(robust > 10_000 && broken > 2000, "{robust} {broken}");
+    assert!(robust > scaled(40_000) && broken > scaled(8000), "{robust} {broken}");
 }
 
 /// Each report on a random execution, also of a program with loops, has a run that the checker of

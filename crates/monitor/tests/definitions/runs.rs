@@ -1,7 +1,7 @@
 //! SC executions of programs as logs.
 
 use weakspot_core::machine::{Entry, Machine, Outcome, Schedule, State, Step};
-use weakspot_core::testing::{Rng, Size, random_program, show, shrink};
+use weakspot_core::testing::{Rng, Size, random_program, scaled, show, shrink};
 use weakspot_core::{
     DelayedRun, Edge, Fence, Instr, LogEvent, LogKind, LogLoc, LogTables, Model, Program, Thread,
     ThreadId,
@@ -48,7 +48,8 @@ pub(crate) fn program(seed: u64, size: Size) -> Program {
 
 /// Runs `fails` on `count` random programs; on the first failure panics with its seed and what is
 /// left of the program after shrinking.
-pub(crate) fn check(seed: u64, count: u64, size: Size, fails: &(dyn Fn(&Program) -> bool + Sync)) {
+pub(crate) fn check(seed: u64, all: usize, size: Size, fails: &(dyn Fn(&Program) -> bool + Sync)) {
+    let count = scaled(all) as u64;
     std::thread::scope(|scope| {
         for half in 0..2 {
             scope.spawn(move || {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weakspot_core::testing::{Rng, Size, show};
+use weakspot_core::testing::{Rng, Size, scaled, show};
 use weakspot_core::{
     Event, EventId, Execution, Fence, LocId, LogEvent, LogKind, LogTables, Model, Op, Program,
     ThreadId, Trace, axioms, reference,
@@ -100,12 +100,15 @@ fn warns_exactly_when_not_robust() {
         missed.fetch_add(usize::from(corrected && !published), Ordering::Relaxed);
         corrected == expected[0] || published && !corrected
     };
-    for (i, count, threads, total) in [(0, 4000, 2, 9), (1, 2000, 3, 9), (2, 500, 4, 8)] {
+    for (i, count, threads, total) in [(0, 16_000, 2, 9), (1, 8000, 3, 9), (2, 2000, 4, 8)] {
         let size = Size { threads, instrs: 6, total, locs: 3, loops: false };
         runs::check(i << 32, count, size, &fails);
     }
     let [robust, broken, missed] = [robust, broken, missed].map(AtomicUsize::into_inner);
-    assert!(robust > 1000 && broken > 500 && missed > 10, "{robust} {broken} {missed}");
+    assert!(
+        robust > scaled(4000) && broken > scaled(2000) && missed > scaled(40),
+        "{robust} {broken} {missed}"
+    );
 }
 
 /// Every warning is right by the axioms: TSO has the execution in which the load reads something

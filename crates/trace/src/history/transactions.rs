@@ -276,7 +276,7 @@ impl<'a> Find<'a> {
     fn value_of(&self, write: u32, history: &TxnHistory, at: usize, op: u32) -> Value {
         let txn = self.marks.of[at];
         let back = (op - write) as usize;
-        debug_assert_eq!(history.txn_of(write), history.txn_of(op));
+        assert_eq!(history.txn_of(write), history.txn_of(op));
         let mut before = (0..at).rev().filter(|&i| self.marks.of[i] == txn);
         before.nth(back - 1).map_or(0, |i| self.raw.values[i])
     }

@@ -1,4 +1,4 @@
-use weakspot_core::testing::{LogSize, Rng, random_log};
+use weakspot_core::testing::{LogSize, Rng, random_log, scaled};
 use weakspot_core::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_trace::{LogFormat, LogReader};
 
@@ -60,7 +60,7 @@ fn check(items: &[Item], bytes: &[u8], format: LogFormat, seed: u64) {
 
 #[test]
 fn what_is_written_is_read() {
-    for seed in 0..1500 {
+    for seed in 0..scaled(6000) as u64 {
         let log = random(&mut Rng::new(seed));
         let items = log.items();
         for format in RICH {
