@@ -1,8 +1,10 @@
-//! Rust crates built with instrumentation, by cargo: which programs came of it, and what in them is not
-//! Rust's.
+//! Rust crates built with instrumentation, by cargo: which programs and tests came of it, and what in
+//! them is not Rust's.
 
 mod build;
 mod foreign;
+mod list;
 
 pub use build::{Built, Cargo, TargetKind};
 pub use foreign::{FOR_BUILD_SCRIPTS, is_for_host, plain_compiler};
+pub use list::{Listed, tests};

@@ -1,15 +1,13 @@
 //! `weakspot cargo test` and `weakspot cargo run`.
 
-pub(crate) mod list;
-mod suite;
+pub(crate) mod suite;
 
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
 use weakspot_campaign::Program;
-use weakspot_cargo::{Built, Cargo};
+use weakspot_cargo::{Built, Cargo, Listed};
 
-use self::list::Listed;
 use self::suite::Test;
 use crate::args::words::Words;
 use crate::args::{CargoRunArgs, CargoTestArgs, Replay};
@@ -37,14 +35,14 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
         }
         return Ok(Exit::Holds);
     }
-    let Listed { mut tests, mut skipped, failed } = list::tests(&binaries, &words.rest);
+    let Listed { mut tests, mut skipped, failed } = weakspot_cargo::tests(&binaries, &words.rest);
     skipped
         .extend(cargo.doctests(&binaries).iter().map(|package| format!("{package}: its doctests")));
     if only_list {
         for (built, name) in &tests {
             println!("{}::{name}: test", built.id());
         }
-        return list::end(&tests, &skipped, &failed);
+        return end_of_list(&tests, &skipped, &failed);
     }
     let kept = Kept::below(&cargo.folder());
     if let Some(Replay::Number(number)) = args.run.replay {
@@ -154,4 +152,20 @@ fn subject(binary: &Built, name: &str, words: &Words, kept: &Kept, several: bool
 /// What a test is called among all of them.
 fn test_name(binary: &Built, name: &str) -> String {
     format!("{}::{name}", binary.id())
+}
+
+/// After a list of tests: how many, and what is missing.
+fn end_of_list(
+    tests: &[(&Built, String)],
+    skipped: &[String],
+    failed: &[(String, String)],
+) -> Result<Exit> {
+    println!("\n{} test{}", tests.len(), if tests.len() == 1 { "" } else { "s" });
+    for note in skipped {
+        eprintln!("note: skipped {note}");
+    }
+    for (id, error) in failed {
+        eprintln!("error: {id}: {error}");
+    }
+    Ok(if failed.is_empty() { Exit::Holds } else { Exit::Bad })
 }

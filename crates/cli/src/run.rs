@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program};
 use weakspot_jobs::kept::Kept;
-use weakspot_report::error_json;
+use weakspot_report::{RunWitness, error_json};
 
 use self::question::{question, with_kept};
 use crate::args::{ProgramOutput, Replay, RunArgs, RunProgramArgs};
@@ -114,11 +114,17 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     answer.exit = counted.map(|judged| Exit::of(&judged.verdict)).fold(Exit::Holds, Exit::max);
     show::show((args, number), subject, &found, elapsed, &mut answer)?;
     if let Some(path) = &args.shared.witness {
-        match witness::witness(args, subject, &found)? {
-            Some(witness) => output::write(path, witness.to_json())?,
-            None => {
-                let name = &program.name;
+        let name = &program.name;
+        let write = |witness: RunWitness| output::write(path, witness.to_json());
+        match witness::witness(args, subject, &found).and_then(|w| w.map(write).transpose()) {
+            Ok(Some(())) => {}
+            Ok(None) => {
                 answer.err += &format!("{name}: no witness is written: the answer is unknown\n");
+            }
+            // The answer stands.
+            Err(error) => {
+                answer.err += &format!("error: {name}: {error:#}\n");
+                answer.exit = Exit::Bad;
             }
         }
     }

@@ -71,7 +71,21 @@ fn of_answers(text: &str, name: &str) -> Result<Value> {
 /// The run of a witness about a program.
 fn of_witness(input: &Path, witness: &Path) -> Result<Value> {
     let name = witness.display();
-    let witness = Witness::from_json(&read(witness)?)
+    let text = read(witness)?;
+    let question = serde_json::from_str(&text).ok().map(|value: Value| value["question"].clone());
+    match question.as_ref().and_then(Value::as_str) {
+        Some("run") => bail!(
+            "{name} is about a real program: to step through what it shows, use the number that `weakspot run` \
+             printed behind --replay, as in `weakspot show --replay 1 {}`",
+            input.display()
+        ),
+        Some("fence") => bail!(
+            "{name} is about fences, with a run for each set that is too small: `weakspot robust --witness` writes \
+             one run, to step through"
+        ),
+        _ => {}
+    }
+    let witness = Witness::from_json(&text)
         .with_context(|| format!("{name} is no witness about a program"))?;
     let text = read(input)?;
     if input_hash(text.as_bytes()) != witness.input_hash {

@@ -20,7 +20,7 @@ Example:
 pub(crate) struct Certify {
     /// The input that the question was about, and the witness that `--witness` wrote. Of more than two
     /// files, those that are witnesses are checked, each against the input whose hash it names.
-    #[arg(required = true, num_args = 2.., value_name = "FILE")]
+    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "WITNESS"])]
     pub(crate) files: Vec<PathBuf>,
     /// One object per witness on a line of its own.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]

@@ -151,3 +151,17 @@ fn none_that_fails() {
     assert!(ran.err.contains("no witness is written: the answer is unknown"), "{}", ran.err);
     assert!(!program.witness.exists());
 }
+
+/// A witness that cannot be written costs nothing of the answer.
+#[test]
+fn nowhere_to_write() {
+    let program = Program::compiled(&source("__sync_synchronize();", CHECK));
+    let ran = run(&["run", "--witness", "/no/such/folder/w.json", program.path()], "");
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(
+        ran.err.contains("failed to write /no/such/folder/w.json: No such file"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.out.contains("SC: no execution fails"), "{}", ran.out);
+}

@@ -8,25 +8,26 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_build::runtime;
 use weakspot_campaign::{has_harness, libraries, status_text};
-use weakspot_cargo::{Built, TargetKind};
 
-use weakspot_jobs::exit::Exit;
+use crate::{Built, TargetKind};
 
 /// How long a program may take to list its tests.
 const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What there is.
-pub(super) struct Listed<'a> {
+#[derive(Debug)]
+pub struct Listed<'a> {
     /// Tests, each with the program that it is in.
-    pub(super) tests: Vec<(&'a Built, String)>,
+    pub tests: Vec<(&'a Built, String)>,
     /// What is left out, and why.
-    pub(super) skipped: Vec<String>,
+    pub skipped: Vec<String>,
     /// What could not be asked: the program, and what went wrong.
-    pub(super) failed: Vec<(String, String)>,
+    pub failed: Vec<(String, String)>,
 }
 
 /// The tests of all programs that are selected.
-pub(super) fn tests<'a>(binaries: &'a [Built], selection: &[String]) -> Listed<'a> {
+#[must_use]
+pub fn tests<'a>(binaries: &'a [Built], selection: &[String]) -> Listed<'a> {
     let mut listed = Listed { tests: Vec::new(), skipped: Vec::new(), failed: Vec::new() };
     for built in binaries {
         let id = built.id();
@@ -44,22 +45,6 @@ pub(super) fn tests<'a>(binaries: &'a [Built], selection: &[String]) -> Listed<'
         }
     }
     listed
-}
-
-/// After a list of tests: how many, and what is missing.
-pub(super) fn end(
-    tests: &[(&Built, String)],
-    skipped: &[String],
-    failed: &[(String, String)],
-) -> Result<Exit> {
-    println!("\n{} test{}", tests.len(), if tests.len() == 1 { "" } else { "s" });
-    for note in skipped {
-        eprintln!("note: skipped {note}");
-    }
-    for (id, error) in failed {
-        eprintln!("error: {id}: {error}");
-    }
-    Ok(if failed.is_empty() { Exit::Holds } else { Exit::Bad })
 }
 
 /// The tests of a program that are selected.
