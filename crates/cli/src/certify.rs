@@ -15,7 +15,7 @@ use crate::run::witness;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::signed::signed;
-use weakspot_jobs::terminal::colored;
+use weakspot_jobs::terminal::{colored, fitted};
 use weakspot_jobs::within::within;
 
 /// Checks witnesses against their inputs, within limits.
@@ -46,10 +46,12 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
             let _ = sender.send(shown(said, json, many, color));
         }))
     });
+    let fit =
+        |text: &str| if json { signed(format, text) } else { fitted(text, false) }.into_owned();
     for Shown { text, is_error } in said.try_iter() {
         match is_error {
             true => eprint!("{text}"),
-            false => print!("{}", signed(format, &text)),
+            false => print!("{}", fit(&text)),
         }
     }
     Ok(match done? {
@@ -61,7 +63,7 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
             let why = limit_text(&limit, &Names::default());
             let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
             let said = Said { witness: &last, input: None, claim: None, checked };
-            print!("{}", signed(format, &said.line(json, many)));
+            print!("{}", fit(&said.line(json, many)));
             Exit::Unknown
         }
     })

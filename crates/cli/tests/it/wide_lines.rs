@@ -101,3 +101,22 @@ fn lines_fit() {
     }
     assert!(wide.is_empty(), "{} lines are too wide:\n{}", wide.len(), wide.join("\n"));
 }
+
+/// What `certify` says of a long claim fits, too.
+#[test]
+fn certified_lines_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let witness = folder.path().join("w.json");
+    let witness = witness.to_str().expect("UTF-8");
+    let program = "corpus/programs/dekker.weak";
+    let ask = |args: &[&str]| {
+        let child = weakspot().args(args).env("COLUMNS", "60").output().expect("the command ends");
+        String::from_utf8(child.stdout).expect("UTF-8")
+    };
+    ask(&["fence", "--model", "tso", "-q", "--witness", witness, program]);
+    expect![[r#"
+        certified: fence under TSO: violated, 3 fences enough by an
+            inductive set of 2,104 states, none cheaper by 3 runs
+    "#]]
+    .assert_eq(&ask(&["certify", program, witness]));
+}
