@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weakspot_core::{DelayedRun, Model, Verdict};
+use weakspot_core::{DelayedRun, Limit, Model, Verdict};
 use weakspot_live::wire::{Place, TracedStep};
 
 use crate::accepted::Accepted;
@@ -65,6 +65,8 @@ pub struct Failed {
     pub advisory: bool,
     /// All that went wrong.
     pub failures: Vec<ShownFailure>,
+    /// Why others may be missing; nothing if all executions were explored.
+    pub limit: Option<Limit>,
     /// So many of these, the first ones, go wrong under SC as well.
     pub as_under_sc: usize,
     /// How many executions were looked at for this: none if it follows from those under SC.
@@ -148,6 +150,8 @@ pub struct ShownStep {
     pub step: TracedStep,
     /// What its bytes are called.
     pub location: Option<String>,
+    /// What the value points to that an update read, and the one that was read or written, if it is an address.
+    pub points_to: [Option<String>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<String>,
     /// What stands there.
@@ -188,6 +192,8 @@ pub struct ModelAnswer {
     pub advisory: bool,
     /// All pairs that were found.
     pub findings: Vec<ShownOvertaking>,
+    /// Why others may be missing; nothing if all executions were explored.
+    pub limit: Option<Limit>,
 }
 
 /// An access that can overtake a store.

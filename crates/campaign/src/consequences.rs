@@ -18,10 +18,13 @@ use crate::failures::show_failures;
 
 use crate::question::is_executable;
 use crate::replay::Replays;
-use crate::{Campaign, Question, Result, Until};
+use crate::{Campaign, Question, Result, Strategy, Until};
 
 /// The stores of so many places are looked at on their own.
 const MOST_STORES: usize = 20;
+
+/// When it is known that executions fail, all that do are listed if there are at most so many classes.
+const MOST_OF_REST: u64 = 1000;
 
 /// What was found under the models that were asked about.
 pub(crate) struct Sought {
@@ -87,6 +90,7 @@ impl Seeker<'_> {
             verdict: self.sc.verdict.clone(),
             advisory: self.campaign.question.is_advisory(self.model),
             failures: self.sc.failures.clone(),
+            limit: self.sc.limit.clone(),
             as_under_sc: self.sc.failures.len(),
             executions: 0,
             steps: 0,
@@ -100,6 +104,7 @@ impl Seeker<'_> {
                 if failed.verdict == Verdict::Holds {
                     failed.verdict = Verdict::Unknown(limit.clone());
                 }
+                failed.limit = Some(limit.clone());
                 return Ok(failed);
             }
         }
@@ -123,24 +128,35 @@ impl Seeker<'_> {
             }
             remarks.extend(steered.remarks);
         }
-        let found = failed.failures.len() > failed.as_under_sc;
-        if found || self.sc.verdict == Verdict::Violated {
-            failed.verdict = Verdict::Violated;
-            return Ok(failed);
-        }
         let timeout = self.campaign.question.timeout;
-        failed.verdict = Verdict::Unknown(match self.executions_left(&failed) {
+        let untried = match self.executions_left(&failed) {
             Some(0) => Limit::Executions(self.explored.executions + failed.executions),
             _ if self.campaign.control.interrupted() => Limit::Interrupted,
             _ => Limit::Time(timeout),
-        });
+        };
+        let found = failed.failures.len() > failed.as_under_sc;
+        if found || self.sc.verdict == Verdict::Violated {
+            failed.verdict = Verdict::Violated;
+            failed.limit = Some(untried);
+            // That something fails is known. What else does is looked for if that takes little.
+            if let Some(rest) = self.explore_rest(self.left(until), &failed)? {
+                self.take(&mut failed, &rest)?;
+                failed.limit = rest.limit;
+            }
+            return Ok(failed);
+        }
+        failed.verdict = Verdict::Unknown(untried.clone());
+        failed.limit = Some(untried);
         if let Some(all) = self.explore(&[], self.left(until), &failed)? {
             let new = self.take(&mut failed, &all)?;
-            failed.verdict = match &all.limit {
+            // How much time there was for this is of no interest.
+            failed.limit = match all.limit.clone() {
+                Some(Limit::Time(_)) => Some(Limit::Time(timeout)),
+                limit => limit,
+            };
+            failed.verdict = match &failed.limit {
                 _ if !new.is_empty() => Verdict::Violated,
                 None => Verdict::Holds,
-                // How much time there was for this is of no interest.
-                Some(Limit::Time(_)) => Verdict::Unknown(Limit::Time(timeout)),
                 Some(limit) => Verdict::Unknown(limit.clone()),
             };
             for finding in &mut pairs.findings {
@@ -177,10 +193,40 @@ impl Seeker<'_> {
         let safe = self.sc.failures.is_empty();
         let until = if safe && !delayed.is_empty() { Until::Found } else { Until::End };
         let question = Question { executions, ..self.question(most) };
-        let campaign = Campaign { question: &question, ..self.campaign };
+        self.explore_by(&question, delayed, until).map(Some)
+    }
+
+    /// All executions in which any store may wait, if there are few classes of them; nothing if nobody
+    /// wants to know, or if there is no time.
+    fn explore_rest(&self, most: Duration, so_far: &Failed) -> Result<Option<Explored>> {
+        let question = self.campaign.question;
+        let strategy = match &question.strategy {
+            Strategy::Auto => Strategy::Rf,
+            Strategy::Rf | Strategy::Dpor | Strategy::Bounded(_) => question.strategy.clone(),
+            Strategy::Random { .. } | Strategy::Pct { .. } | Strategy::Replay(_) => {
+                return Ok(None);
+            }
+        };
+        let executions = self.executions_left(so_far).unwrap_or(u64::MAX).min(MOST_OF_REST);
+        let stops = question.until != Until::End || self.campaign.control.interrupted();
+        if most.is_zero() || executions == 0 || stops {
+            return Ok(None);
+        }
+        let executions = Some(executions);
+        let question = Question { executions, strategy, ..self.question(most) };
+        self.explore_by(&question, &[], Until::End).map(Some)
+    }
+
+    fn explore_by(&self, question: &Question, delayed: &[Place], until: Until) -> Result<Explored> {
+        let control = self.campaign.control;
+        let campaign = Campaign { question, ..self.campaign };
         let config = Config { delayed: delayed.to_vec(), ..self.config() };
         let shared = self.explored.shared.clone();
-        explore_until(&campaign, &config, until, control.elapsed(), shared).map(Some)
+        let mut explored = explore_until(&campaign, &config, until, control.elapsed(), shared)?;
+        if self.explored.unseen {
+            explored.limit.get_or_insert(Limit::Uncontrolled);
+        }
+        Ok(explored)
     }
 
     fn executions_left(&self, so_far: &Failed) -> Option<u64> {

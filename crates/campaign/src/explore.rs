@@ -54,6 +54,8 @@ pub(crate) struct Explored {
     pub(crate) strategies: Vec<&'static str>,
     /// Why not everything was explored; nothing if it was.
     pub(crate) limit: Option<Limit>,
+    /// Whether there is code that nobody has instrumented.
+    pub(crate) unseen: bool,
     /// The models for which overtakings may be missing, because accesses overlap in part.
     pub(crate) mixed: Vec<Model>,
     /// Bytes that were found to be shared, in the order in which they were.
@@ -84,6 +86,7 @@ impl Explored {
         if !more.is_empty() {
             self.remarks.push(format!("neither are {} others", more.len()));
         }
+        self.unseen = true;
         self.limit.get_or_insert(Limit::Uncontrolled);
     }
 }
@@ -160,6 +163,7 @@ pub(crate) fn explore_until(
             assumed: 0,
             strategies: Vec::new(),
             limit: Some(Limit::Executions(0)),
+            unseen: false,
             mixed: Vec::new(),
             shared,
             remarks: Vec::new(),
@@ -570,7 +574,9 @@ impl Exploration<'_> {
         }
         // The main thread begins and ends, whatever it does. Who was stopped has not said what he saw.
         let few = heard.steps <= 2 * heard.executions && heard.executions > 0;
-        if few && heard.done.is_some() && !heard.has_findings() && !rust {
+        // A program without a second thread shares nothing.
+        let alone = heard.threads == 1;
+        if few && !alone && heard.done.is_some() && !heard.has_findings() && !rust {
             remarks.push(
                 "no access to shared memory was seen: was the program compiled by `weakspot cc`?"
                     .to_owned(),

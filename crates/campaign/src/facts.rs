@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::child::{Program, find};
-use crate::{Error, Marks, Question, Result, native, symbols, unseen as hidden};
+use crate::mutexes::Mutexes;
+use crate::{Error, Marks, Question, Result, channels, native, symbols, unseen as hidden};
 
 /// What is known.
 #[derive(Clone, Debug)]
@@ -28,6 +29,10 @@ pub struct Facts {
     pub unseen: Vec<String>,
     /// Those of both that a jump may stand for, with the bytes that it stands for.
     pub jumps: Vec<(u64, u64)>,
+    /// Calls from loops in which Rust's channels wait, in the same way.
+    pub patient: Vec<(u64, u64)>,
+    /// Where mutexes of Rust are taken and freed, in the same way.
+    pub mutexes: Mutexes,
 }
 
 impl Facts {
@@ -47,6 +52,11 @@ impl Facts {
             true => hidden::updates(&file)?,
             false => hidden::Updates::default(),
         };
+        let patient = if program.rust { channels::waits(&file)? } else { Vec::new() };
+        let mutexes = match program.rust {
+            true => Mutexes::of(&file, &updates.seen)?,
+            false => Mutexes::default(),
+        };
         let unseen = native::unseen(&file, &program.linked)?;
         Ok(Facts {
             unseen,
@@ -59,6 +69,8 @@ impl Facts {
             traps: updates.seen,
             quiet_traps: updates.quiet,
             jumps: updates.jumps,
+            patient,
+            mutexes,
         })
     }
 }

@@ -23,6 +23,14 @@ const MOST_LATE: usize = 10;
 const MOST_RUNS: usize = 10;
 const MOST_STEPS: usize = 1000;
 
+/// What a data race is called.
+const RACE: &str = "data-race";
+
+/// An access of a data race as it is told; others are as they were.
+fn access_in_words(access: &str) -> &str {
+    if access == "free" { "free of the block" } else { access }
+}
+
 /// What went wrong, with what there is to say about it.
 pub(crate) fn show_failures(
     campaign: &Campaign<'_>,
@@ -66,6 +74,14 @@ pub(crate) fn show_failures(
             false => (Vec::new(), 0),
         };
         let text = match &waits[..] {
+            [] if failure.kind == RACE => {
+                let access = access_in_words(&failure.text);
+                let marked = steps.iter().rev().find(|step| step.note.is_some());
+                match marked.and_then(|step| step.location.as_ref()) {
+                    Some(location) => format!("on {location}: {access}"),
+                    None => access.to_owned(),
+                }
+            }
             [] => names.in_words(&failure.text),
             waits => {
                 let each =
@@ -115,7 +131,7 @@ fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownR
             continue;
         }
         if what != SLEPT {
-            let (what, at) = (what.clone(), symbols.own_lines(&places));
+            let (what, at) = (access_in_words(what).to_owned(), symbols.own_lines(&places));
             told.push(ShownRelated { what, thread, at, wait: None });
         } else if places.iter().any(|&place| symbols.frames(place).iter().any(Frame::is_own)) {
             let what = "sleeping orders nothing here: slept".to_owned();
@@ -402,8 +418,12 @@ impl Shower<'_> {
     fn step_at(&mut self, step: &TracedStep, place: Option<Place>) -> ShownStep {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
         let touches = Op { kind: step.kind, len: step.len, addr: step.addr }.touches();
+        let pointer = |value: Option<u64>| {
+            value.filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))
+        };
         ShownStep {
             step: *step,
+            points_to: [step.old, step.value].map(pointer),
             location: touches.then(|| self.names.data(step.addr, u64::from(step.len))),
             site: place.map(|place| self.symbols.text(place)),
             text: place.and_then(|place| self.of(place)),

@@ -133,7 +133,9 @@ fn judge_model(
         });
     }
     let verdict = robustness(explored, model, &findings);
-    Ok(ModelAnswer { model, verdict, advisory: false, findings })
+    let overlaps = explored.mixed.contains(&model).then_some(Limit::Overlap);
+    let limit = explored.limit.clone().or(overlaps);
+    Ok(ModelAnswer { model, verdict, advisory: false, findings, limit })
 }
 
 fn robustness(explored: &Explored, model: Model, findings: &[ShownOvertaking]) -> Verdict {
@@ -168,6 +170,7 @@ fn judge_failures(
         verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),
         advisory: false,
         failures,
+        limit: explored.limit.clone(),
         as_under_sc: 0,
         executions: explored.executions,
         steps: explored.steps,

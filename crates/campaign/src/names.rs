@@ -87,6 +87,19 @@ impl<'a> Names<'a> {
         self.base(addr).map_or_else(|| format!("{addr:#x}"), |(_, base)| base.to_owned())
     }
 
+    /// What a value points to, if it is the address of a block of the heap or of a variable.
+    pub(crate) fn pointer(&self, value: u64) -> Option<String> {
+        if let Some((block, base)) = self.base(value) {
+            return Some(match value - block.addr {
+                0 => base.to_owned(),
+                offset => format!("{base}+{offset}"),
+            });
+        }
+        // Small numbers are no addresses.
+        let variable = self.symbols.data(value, 1).filter(|_| value > u64::from(u32::MAX));
+        variable.map(|name| format!("&{name}"))
+    }
+
     /// The block that a byte is in, and what that is called.
     fn base(&self, addr: u64) -> Option<(&Block, &str)> {
         let at = self.blocks.partition_point(|(block, _)| block.addr <= addr).checked_sub(1)?;

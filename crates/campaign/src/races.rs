@@ -24,7 +24,8 @@ pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
 }
 
 fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {
-    let [other] = &failure.related[..] else { return None };
+    // Where threads slept comes behind it.
+    let other = failure.related.first()?;
     // Where the program's own code was inlined matters. The standard library of Rust is inlined
     // everywhere, and which of its lines it is says little.
     let own = |frames: &[String]| {

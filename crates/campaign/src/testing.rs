@@ -12,7 +12,8 @@ use weakspot_live::{
 };
 
 use crate::{
-    Control, Ended, Facts, Isolate, Question, Result, Runtime, Shared, Start, Strategy, Until,
+    Control, Ended, Facts, Isolate, Mutexes, Question, Result, Runtime, Shared, Start, Strategy,
+    Until,
 };
 
 /// A program that is only data, as a runtime.
@@ -152,12 +153,13 @@ impl Fake<'_> {
             let before = watch.findings().len();
             watch.end();
             executions += 1;
-            if state.crash().is_some() {
+            if let Some((thread, at, _)) = state.crash() {
+                let at = u64::from(thread) << 32 | at as u64;
                 let enough = hear(Message::Failure {
-                    number: 1,
+                    number: at,
                     kind: "crash".to_owned(),
                     thread: None,
-                    place: None,
+                    place: Some(place(at)),
                     execution: executions,
                     schedule: schedule.to_string(),
                     text: String::new(),
@@ -272,5 +274,7 @@ pub(crate) fn facts() -> Facts {
         quiet_traps: Vec::new(),
         unseen: Vec::new(),
         jumps: Vec::new(),
+        patient: Vec::new(),
+        mutexes: Mutexes::default(),
     }
 }

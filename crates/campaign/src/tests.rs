@@ -1,8 +1,11 @@
 //! Explorations of programs that are only data: every finding counts, whenever the user loses patience.
 
+use std::collections::BTreeSet;
+
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{Drain, Limit, Model, Verdict};
 use weakspot_live::Plan;
-use weakspot_live::testing::{Buffers, Bytes, Instr, System, byte};
+use weakspot_live::testing::{Buffers, Bytes, Instr, System, all_executions, byte};
 use weakspot_live::wire::Config;
 
 use crate::testing::{Fake, Steady, facts, question};
@@ -230,6 +233,81 @@ fn what_is_not_instrumented_is_unknown() {
         let named = answer.remarks.iter().any(|remark| remark.contains("libfoo.a(foo.o)"));
         assert_eq!(named, !facts.unseen.is_empty());
     }
+}
+
+/// A thread that stores to bytes of its own and reads those of the other one: whoever reads 0 goes in, and
+/// crashes if it is not the first one there.
+fn enters(rng: &mut Rng, t: u8) -> Vec<Instr> {
+    let mut code = Vec::new();
+    for _ in 0..1 + rng.below(2) {
+        let bytes = Bytes { addr: 2 * t, len: 1 + rng.below(2) as u8 };
+        code.push(Instr::Write(bytes, 1 + rng.below(2) as u8));
+        code.extend(rng.one_in(6).then_some(Instr::Fence));
+        code.push(Instr::Read(byte(2 * (1 - t) + rng.below(2) as u8)));
+        code.extend([Instr::If(0, 2), Instr::Add(byte(4), 1), Instr::CrashIf(1)]);
+    }
+    code
+}
+
+/// Whoever explores: an answer that has no limit has all failures that there are, and no answer has others.
+#[test]
+fn complete_lists_of_failures_are_complete() {
+    let mut rng = Rng::new(16);
+    let (mut several, mut beyond, mut answers, mut complete) = (0, 0, 0, 0);
+    for _ in 0..scaled(400) {
+        let system = system((0..2).map(|t| enters(&mut rng, t)).collect());
+        let all = |buffers| {
+            let mut places = BTreeSet::new();
+            let system = System { buffers, ..system.clone() };
+            let all = all_executions(&system, 20_000, &mut |_, state, _| {
+                places.extend(state.crash().map(|(t, at, _)| u64::from(t) << 32 | at as u64));
+            });
+            all.then_some(places)
+        };
+        let expected = [Buffers::None, Buffers::Tso, Buffers::Pso].map(all);
+        let [Some(sc), Some(tso), Some(_)] = &expected else { continue };
+        several += usize::from(tso.len() > 1);
+        beyond += usize::from(tso.difference(sc).count() > 1);
+        for strategy in [Strategy::Auto, Strategy::Dpor] {
+            let question = Question { robust: false, ..question(strategy, &[Model::Tso, PSO]) };
+            let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+            for (failed, expected) in answer.failed.iter().zip(expected.iter().flatten()) {
+                let found = failed.failures.iter().filter_map(|f| f.failure.place);
+                let found: BTreeSet<u64> = found.map(|place| place.offset).collect();
+                let context = || format!("{:?} of {system:?}", failed.model);
+                // Where accesses overlap in part, strategies do not claim to have seen everything.
+                match failed.limit {
+                    None => assert_eq!(found, *expected, "{}", context()),
+                    Some(_) => assert!(found.is_subset(expected), "{}", context()),
+                }
+                answers += 1;
+                complete += usize::from(failed.limit.is_none());
+            }
+        }
+    }
+    assert!(several > scaled(400) / 8 && beyond > scaled(400) / 20, "{several} {beyond}");
+    assert!(complete * 5 > answers * 4, "{complete} of {answers}");
+}
+
+/// A list of failures with a limit says so: what else may fail was not explored.
+#[test]
+fn lists_of_failures_that_end_early_say_so() {
+    let many = |own: u8| (0..6).map(move |i| store(byte(own + i)));
+    let crosswise = |own: u8, other: u8| {
+        let mut code: Vec<Instr> = many(own).collect();
+        code.extend((0..6).map(|i| Instr::Read(byte(other + i))));
+        code.push(Instr::CrashIf(0));
+        code
+    };
+    let system = system(vec![crosswise(0, 6), crosswise(6, 0)]);
+    let question =
+        Question { robust: false, executions: Some(50), ..question(Strategy::Dpor, &[Model::Tso]) };
+    let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+    for failed in &answer.failed {
+        assert_eq!(failed.verdict, Verdict::Violated);
+        assert!(failed.limit.is_some());
+    }
+    assert!(answer.models[0].limit.is_some());
 }
 
 #[test]

@@ -269,10 +269,14 @@ impl Variables {
         let (at, _, name, inner) = members.iter().find(has)?;
         // What wraps a single value, or is a part without a name, says nothing.
         let wraps = members.iter().filter(|(_, size, ..)| *size > 0).count() == 1;
+        let rust = self.is_rust(kind.0);
+        // Rust's `.0` is called `__0` there.
+        let number = name.strip_prefix("__").filter(|n| rust && n.parse::<u32>().is_ok());
         let said = name.is_empty()
             || name.starts_with("_M_")
-            || name.starts_with("__")
-            || wraps && self.is_rust(kind.0);
+            || name.starts_with("__") && number.is_none()
+            || wraps && rust;
+        let name = number.unwrap_or(name);
         let part = if said { String::new() } else { format!(".{name}") };
         Some((part, *inner, offset - at))
     }

@@ -154,6 +154,8 @@ pub struct RealFailed<'a> {
     pub failures: &'a [RealFailure<'a>],
     /// Whether the answer follows from executions under SC: none were executed under the model.
     pub derived: bool,
+    /// Why other failures may be missing; nothing if all executions were explored.
+    pub limit: Option<&'a Limit>,
 }
 
 /// Whether a model would let accesses overtake stores.
@@ -169,6 +171,8 @@ pub struct RealPairs<'a> {
     pub findings: &'a [RealOvertaking<'a>],
     /// Why it is not known whether executions fail under the model, if nothing else says so.
     pub open: Option<&'a Limit>,
+    /// Why other pairs may be missing; nothing if all executions were explored.
+    pub limit: Option<&'a Limit>,
 }
 
 /// How many findings are reported one by one in text.
@@ -345,7 +349,7 @@ fn answered(
 /// What is said about the executions themselves.
 #[must_use]
 pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
-    let RealFailed { model, verdict, failures, derived, .. } = *failed;
+    let RealFailed { model, verdict, failures, derived, limit, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
     let mut out = answered(explored, model, limit_of(verdict), |executions| match verdict {
         Verdict::Holds if derived => {
@@ -407,6 +411,14 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             out.push_str(&draw_steps(run, style));
         }
     }
+    // Who asks for one execution knows that there are others.
+    let limit = limit.filter(|_| *verdict == Verdict::Violated && explored.strategy != "replay");
+    if let Some(limit) = limit {
+        let why = limit_text(limit, &Names::default());
+        let text = format!("  there may be other failures: {why}");
+        out.push('\n');
+        out.push_str(&paragraph(&text, style.columns(), 4));
+    }
     out
 }
 
@@ -432,12 +444,38 @@ fn kinds(failures: &[RealFailure<'_>]) -> String {
     let mut said: Vec<(&str, String)> = Vec::new();
     for failure in failures {
         if said.iter().all(|(kind, _)| *kind != failure.kind) {
-            let at = own_frame(failure.frames).map(|frame| format!(" at {}", plain(frame)));
-            said.push((failure.kind, at.unwrap_or_default()));
+            let places = places_of(failure);
+            let at = if places.is_empty() { "" } else { " at " };
+            said.push((failure.kind, format!("{at}{}", plain(&places.join(" and ")))));
         }
     }
     let said: Vec<String> = said.into_iter().map(|(kind, at)| format!("{kind}{at}")).collect();
     format!(": {}", said.join(", "))
+}
+
+/// Where a failure is, in short: also the other access of a data race, and all who wait for each other.
+fn places_of(failure: &RealFailure<'_>) -> Vec<String> {
+    let stuck = matches!(failure.kind, "deadlock" | "livelock");
+    let most = if stuck { failure.related.len() } else { usize::from(failure.kind == "data-race") };
+    let is_told = |related: &&RealRelated| {
+        !stuck || matches!(related.what.as_str(), "waits" | "loops" | "hangs")
+    };
+    let is_own = |frame: &&String| !frame.starts_with("library/");
+    let others = failure.related.iter().take(most).filter(is_told);
+    let others = others.filter_map(|related| own_frame(&related.at)).filter(is_own);
+    let mut places: Vec<String> = Vec::new();
+    for place in own_frame(failure.frames).into_iter().chain(others) {
+        if !places.contains(place) {
+            places.push(place.clone());
+        }
+    }
+    // A panic begins with its place.
+    if let (true, "panic", Some((at, _))) =
+        (places.is_empty(), failure.kind, failure.text.split_once(": "))
+    {
+        places.push(at.to_owned());
+    }
+    places
 }
 
 fn seen(

@@ -15,13 +15,13 @@ use crate::text::limit::named;
 /// The answer about a model as a JSON object on one line.
 #[must_use]
 pub fn real_json(explored: &Explored<'_>, pairs: &RealPairs<'_>) -> String {
-    let RealPairs { model, verdict, advisory, findings, .. } = *pairs;
+    let RealPairs { model, verdict, advisory, findings, limit, .. } = *pairs;
     // One finding whose run was checked shows the verdict.
     let is_checked = |finding: &RealOvertaking<'_>| matches!(&finding.shown, RealShown::Again(a) if a.head.certified.is_checked());
     let certified = *verdict == Verdict::Violated && findings.iter().any(is_checked);
     let mut o = opening(explored, "run", model, verdict, certified);
     advice(&mut o, advisory);
-    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
+    o.raw("complete", limit.is_none());
     let list = o.key("violations");
     list.push('[');
     for (i, finding) in findings.iter().enumerate() {
@@ -105,10 +105,10 @@ impl<'a> ShownJson<'a> {
 /// The answer about the executions themselves.
 #[must_use]
 pub fn failures_json(explored: &Explored<'_>, failed: &RealFailed<'_>) -> String {
-    let RealFailed { model, verdict, advisory, failures, derived } = *failed;
+    let RealFailed { model, verdict, advisory, failures, derived, limit } = *failed;
     let mut o = opening(explored, "failures", model, verdict, false);
     advice(&mut o, advisory);
-    o.raw("complete", !matches!(verdict, Verdict::Unknown(_)));
+    o.raw("complete", limit.is_none());
     if model != Model::Sc {
         o.raw("derived", derived);
     }

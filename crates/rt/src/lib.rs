@@ -41,6 +41,7 @@ mod world;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::access::sites::Sites;
 use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
 use crate::config::Config;
@@ -123,6 +124,12 @@ pub(crate) struct Runtime {
     pub monitors: Monitors,
     /// Functions that are transactions.
     pub transactions: Transactions,
+    /// Calls from loops in which channels wait.
+    pub patient: Sites,
+    /// Where mutexes of Rust are taken, or waited for.
+    pub locks: Sites,
+    /// Where they are freed.
+    pub unlocks: Sites,
     /// Instructions that are announced by a trap.
     pub traps: Traps,
     /// The program as libc would have started it.

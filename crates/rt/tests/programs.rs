@@ -403,6 +403,44 @@ fn a_loop_of_the_last_thread_is_endless() {
     }
 }
 
+/// Loops that do nothing but to give way are endless if nobody can end them, and only then: not if they count,
+/// read what another thread writes, or ask libc.
+#[test]
+fn loops_that_only_give_way() {
+    for level in ["-O0", "-O2"] {
+        for option in ["-DENDLESS", "-DENDLESS_CALLS", "-DENDLESS_FLAG"] {
+            let program = compile("gives_way", &[level, option]);
+            for strategy in ["dpor", "bounded:0 executions=100"] {
+                let report = plain(&run(&program, &format!("strategy={strategy}")).report);
+                let context = format!("{level} {option} {strategy}: {report}");
+                assert!(report.contains(" endless 1 "), "{context}");
+                assert!(report.contains("main%20joins,%20T1%20hangs"), "{context}");
+                assert!(!report.contains("too-long"), "{context}");
+            }
+            let program = compile("gives_way", &[level, option, "-DALONE"]);
+            let report = plain(&run(&program, "strategy=dpor").report);
+            assert!(report.contains(" endless 0 "), "{level} {option}: {report}");
+        }
+        let ends = ["COUNTER", "LOCAL", "FLAG", "PIPE", "CHANCE", "ATOMIC"];
+        for option in ends.map(|name| format!("-D{name}")) {
+            let program = compile("gives_way", &[level, &option]);
+            for strategy in ["dpor", "bounded:0", "random:3"] {
+                let config = format!("strategy={strategy} executions=100 steps=5000");
+                let report = plain(&run(&program, &config).report);
+                // Who goes round for long in a schedule that is not fair is given up.
+                let found =
+                    report.lines().find(|l| l.starts_with("finding") && !l.contains("too-long"));
+                assert_eq!(found, None, "{level} {option} {strategy}");
+            }
+        }
+        for option in ["-DCOUNTER", "-DLOCAL", "-DCHANCE"] {
+            let program = compile("gives_way", &[level, option, "-DALONE"]);
+            let report = plain(&run(&program, "strategy=dpor").report);
+            assert!(!report.contains("finding"), "{level} {option}: {report}");
+        }
+    }
+}
+
 /// What `main` loads alone belongs to the classes of `rf`.
 #[test]
 fn the_last_thread_reads_from_stores_too() {

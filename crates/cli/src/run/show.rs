@@ -265,6 +265,7 @@ fn failures(
         advisory: failed.advisory,
         failures: &failures,
         derived: failed.model != Model::Sc && failed.executions == 0,
+        limit: failed.limit.as_ref(),
     };
     match look.json {
         true => failures_json(explored, &answer) + "\n",
@@ -294,6 +295,7 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 len: s.step.len,
                 old: s.step.old,
                 value: s.step.value.filter(|_| kind(s, rust) != StepKind::Wake),
+                points_to: s.points_to.each_ref().map(Option::as_deref),
                 site: s.site.as_deref(),
                 text: s.text.as_deref(),
                 note: s.note.as_deref(),
@@ -481,6 +483,7 @@ fn robustness(
         advisory: answer.advisory,
         findings: &findings,
         open,
+        limit: answer.limit.as_ref(),
     };
     match look.json {
         true => real_json(explored, &pairs) + "\n",

@@ -119,7 +119,7 @@ fn a_use_after_free_shows_its_free() {
     assert!(step(race, "free")["note"].as_str().is_some_and(|n| n.starts_with("races")));
 
     let (out, _) = explore("read.c", READ, &[]);
-    for part in ["alloc(n)", "free(n)", "freed by ", "data-race free"] {
+    for part in ["alloc(n)", "free(n)", "freed by ", "data-race on n: free of the block"] {
         assert!(out.contains(part), "{part}: {out}");
     }
 }

@@ -4,7 +4,7 @@
 //! - `book`: the commands in README and the book print what the pages show;
 //! - `browser`: pages in Chromium, see `scripts/pages`;
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
-//! - `cargo`: `weakspot cargo` on Rust crates;
+//! - `cargo`: `weakspot cargo` on Rust crates; `cargo_std`: on what the standard library has for threads;
 //! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
 //! - `convert`: logs and histories from format to format;
@@ -50,6 +50,7 @@ mod browser;
 mod c_programs;
 mod cargo;
 mod cargo_foreign;
+mod cargo_std;
 mod certified;
 mod convert;
 mod corpus_c;

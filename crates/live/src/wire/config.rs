@@ -77,6 +77,13 @@ pub struct Config {
     /// `jumps=OFFSET+LEN,...`: those of both that may be replaced by a jump, with so many bytes of whole
     /// instructions to which nobody else jumps.
     pub jumps: Vec<(u64, u64)>,
+    /// `patient=OFFSET+LEN,...`: calls of the program from loops whose rounds differ only in how long they
+    /// have waited, if they read the same.
+    pub patient: Vec<(u64, u64)>,
+    /// `locks=OFFSET+LEN,...`: where mutexes of Rust are taken.
+    pub locks: Vec<(u64, u64)>,
+    /// `unlocks=OFFSET+LEN,...`: where they are freed.
+    pub unlocks: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
     pub harness: bool,
     /// `trace=on`: each step is a message.
@@ -158,6 +165,9 @@ impl Config {
             "traps" => self.traps = list()?,
             "quiet-traps" => self.quiet_traps = list()?,
             "jumps" => self.jumps = list()?,
+            "patient" => self.patient = list()?,
+            "locks" => self.locks = list()?,
+            "unlocks" => self.unlocks = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
             "virtual-time" => self.virtual_time = flag()?,
@@ -200,6 +210,9 @@ impl fmt::Display for Config {
             traps,
             quiet_traps,
             jumps,
+            patient,
+            locks,
+            unlocks,
             harness,
             trace,
             virtual_time,
@@ -230,7 +243,8 @@ impl fmt::Display for Config {
         write!(f, " isolate={}", if *fork { "fork" } else { "memory" })?;
         write!(f, " shared={} codes={}", written(shared), on(codes))?;
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
-        write!(f, " jumps={}", written(jumps))?;
+        write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
+        write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
         write!(f, " harness={} trace={}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))
     }
@@ -267,6 +281,9 @@ fn unset() -> Config {
         traps: Vec::new(),
         quiet_traps: Vec::new(),
         jumps: Vec::new(),
+        patient: Vec::new(),
+        locks: Vec::new(),
+        unlocks: Vec::new(),
         harness: false,
         trace: false,
         virtual_time: false,
@@ -356,6 +373,9 @@ mod tests {
             traps: vec![(0x100, 5)],
             quiet_traps: vec![(0x200, 4), (0x300, 3)],
             jumps: vec![(0x100, 9)],
+            patient: vec![(0x400, 5)],
+            locks: vec![(0x500, 5)],
+            unlocks: vec![(0x600, 1)],
             harness: true,
             trace: true,
             virtual_time: true,

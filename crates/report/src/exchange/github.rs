@@ -19,7 +19,17 @@ pub fn github(objects: &str) -> String {
         line.iter().for_each(|line| at += &format!(",line={line}"));
         column.iter().for_each(|column| at += &format!(",col={column}"));
         let title = property(&format!("weakspot: {}", finding.rule));
-        let _ = writeln!(out, "::{command} {at},title={title}::{}", data(&finding.message));
+        let mut message = finding.message.clone();
+        // An annotation has one place.
+        for (Place { file, line, .. }, text) in &finding.related {
+            let at = format!("at {file}{}", line.map_or(String::new(), |line| format!(":{line}")));
+            message += &format!("\n{text}");
+            // What is said about a late store has its place in it.
+            if !text.contains(&at) {
+                message += &format!(" {at}");
+            }
+        }
+        let _ = writeln!(out, "::{command} {at},title={title}::{}", data(&message));
     }
     out
 }

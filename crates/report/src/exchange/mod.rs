@@ -89,9 +89,8 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 let word = |key: &str| failure[key].as_str().unwrap_or_default();
                 let message = format!("{}: {} (under {model})", word("kind"), word("message"));
                 let place = where_it_failed(failure).unwrap_or_else(|| file.clone());
-                let mut failure = finding(word("kind"), level, message, place);
-                failure.related = late(&object["failures"]);
-                found.push(failure);
+                let related = related(failure).into_iter().chain(late(failure)).collect();
+                found.push(Finding { related, ..finding(word("kind"), level, message, place) });
             }
             for pair in list(&object["violations"]).filter(|v| v["as_under"].is_null()) {
                 found.push(Finding { level, ..of_pair(pair, &model) });
@@ -165,9 +164,28 @@ fn where_it_failed(failure: &Value) -> Option<Place> {
     framed.find(own).or_else(said).or_else(taken)
 }
 
-/// The stores that were late in failures.
-fn late(failures: &Value) -> Vec<(Place, String)> {
-    let lines = list(failures).flat_map(|failure| list(&failure["late"])).filter_map(Value::as_str);
+/// Other places that a failure has to do with: the other access of a data race, where blocks were freed and
+/// allocated, where threads wait.
+fn related(failure: &Value) -> Vec<(Place, String)> {
+    let one = |related: &Value| {
+        let own = |place: &Place| place.line.is_some() && !place.file.starts_with("library/");
+        let frames = list(&related["at"]).filter_map(Value::as_str);
+        let mut places = frames.map(|frame| place(frame.split(" in ").next().unwrap_or_default()));
+        let word = |key: &str| related[key].as_str();
+        let thread = word("thread").unwrap_or_default();
+        let text = match (word("message"), word("what")) {
+            (Some(message), _) => format!("{thread} {message}"),
+            (None, what) if thread.is_empty() => what.unwrap_or_default().to_owned(),
+            (None, what) => format!("{} by {thread}", what.unwrap_or_default()),
+        };
+        Some((places.find(own)?, text))
+    };
+    list(&failure["related"]).filter_map(one).collect()
+}
+
+/// The stores that were late in a failure.
+fn late(failure: &Value) -> Vec<(Place, String)> {
+    let lines = list(&failure["late"]).filter_map(Value::as_str);
     let at = |line: &str| {
         let at = line.split(" at ").nth(1)?.split(' ').next()?;
         Some((place(at), line.split_whitespace().collect::<Vec<_>>().join(" ")))

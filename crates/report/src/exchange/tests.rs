@@ -15,9 +15,9 @@ const OBJECTS: [&str; 5] = [
 fn annotations() {
     assert_eq!(
         github(&OBJECTS.join("\n")),
-        "::error file=p.weak,line=4,col=9,title=weakspot%3A not-sc::under TSO, `r = y` can take effect before `x = 1`
-::error file=s b.c,line=7,title=weakspot%3A assertion::assertion: a: b, 100%25 (under TSO)
-::notice file=sb.c,line=6,col=2,title=weakspot%3A not-sc::under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it
+        "::error file=p.weak,line=4,col=9,title=weakspot%3A not-sc::under TSO, `r = y` can take effect before `x = 1`%0Athe store that is late: x = 1 at p.weak:3
+::error file=s b.c,line=7,title=weakspot%3A assertion::assertion: a: b, 100%25 (under TSO)%0AT1 wr x at sb.c:5 reaches memory after rd y at sb.c:5
+::notice file=sb.c,line=6,col=2,title=weakspot%3A not-sc::under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it%0Athe store that is late: wr x by T1 at sb.c:5
 ::warning file=b,title=weakspot%3A run::run under TSO is not known: a limit was reached
 ::notice file=sb.c,line=2,title=weakspot%3A fence::needs: its order at least seq_cst (under TSO)
 "
@@ -41,6 +41,21 @@ fn a_log() {
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");
     let used = |result: &Value| rules.iter().any(|rule| rule["id"] == result["ruleId"]);
     assert!(results.iter().all(used));
+}
+
+#[test]
+fn the_other_access_of_a_race() {
+    let race = r#"{"file":"b","question":"failures","model":"sc","verdict":"violated","failures":[{"kind":"data-race","message":"on x: plain load of 4 bytes","frames":["r.c:7 in one"],"related":[{"what":"plain store of 4 bytes","thread":"two#2","at":["library/core/src/ptr.rs:3 in write","r.c:9 in two"]}]}]}"#;
+    assert_eq!(
+        github(race),
+        "::error file=r.c,line=7,title=weakspot%3A data-race::data-race: on x: plain load of 4 bytes \
+         (under SC)%0Aplain store of 4 bytes by two#2 at r.c:9\n"
+    );
+    let tool = Tool { name: "weakspot", version: "1.0", commit: None };
+    let log: Value = serde_json::from_str(&sarif(&tool, race)).expect("JSON");
+    let related = &log["runs"][0]["results"][0]["relatedLocations"][0];
+    assert_eq!(related["physicalLocation"]["region"]["startLine"], 9);
+    assert_eq!(related["message"]["text"], "plain store of 4 bytes by two#2");
 }
 
 #[test]

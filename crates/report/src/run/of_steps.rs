@@ -35,6 +35,8 @@ pub struct RealStep<'a> {
     pub old: Option<u64>,
     /// What was read or written.
     pub value: Option<u64>,
+    /// What these two point to, if they are addresses.
+    pub points_to: [Option<&'a str>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<&'a str>,
     /// What stands there.
@@ -59,8 +61,12 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
         let n = real.n;
         let mut step = RunStep::new(n, real.thread, real.kind);
         step.location = real.location.map(|location| plain(location).into_owned());
-        step.value = real.value.map(|value| shown(value, real.len));
-        step.old = real.old.map(|old| shown(old, real.len));
+        let value = |value: u64, points_to: Option<&str>| match points_to {
+            Some(name) => RunValue::Name(plain(name).into_owned()),
+            None => shown(value, real.len),
+        };
+        step.old = real.old.map(|old| value(old, real.points_to[0]));
+        step.value = real.value.map(|new| value(new, real.points_to[1]));
         step.text = real.text.map(|text| plain(text).into_owned());
         step.note = real.note.map(|note| plain(note).into_owned());
         if real.kind == StepKind::Fail {
@@ -255,6 +261,7 @@ mod tests {
             len: 4,
             old: None,
             value: Some(value),
+            points_to: [None, None],
             site: None,
             text: None,
             note: None,

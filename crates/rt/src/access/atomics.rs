@@ -20,6 +20,7 @@ use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{step, store_step};
+use crate::sync::words::{turn_to_free_mutex, wait_for_mutex};
 
 /// An integer that operations are done on.
 trait Word: Copy + PartialEq {
@@ -189,7 +190,13 @@ fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
     let call = rt.call();
-    announce(&mut rt, OpKind::Update, word.area(), call, None);
+    if rt.unlocks.hold(call.pc()) {
+        rt.touch_by_step(word.area(), true);
+        turn_to_free_mutex(&mut rt, word.area());
+        check(&mut rt, word.area(), Use::Write, call.pc());
+    } else {
+        announce(&mut rt, OpKind::Update, word.area(), call, None);
+    }
     let old = word.get();
     let new = f(old);
     word.set(new);
@@ -230,8 +237,14 @@ fn compare_and_swap<T: Word>(
     let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
     let call = rt.call();
     let area = word.area();
-    let varying = Some(Varying::Exchange(area, expected.bits()));
-    announce(&mut rt, OpKind::Update, area, call, varying);
+    if rt.locks.hold(call.pc()) && expected.bits() == 0 {
+        rt.touch_by_step(area, true);
+        wait_for_mutex(&mut rt, area, Some(call));
+        check(&mut rt, area, Use::Write, call.pc());
+    } else {
+        let varying = Some(Varying::Exchange(area, expected.bits()));
+        announce(&mut rt, OpKind::Update, area, call, varying);
+    }
     let old = word.get();
     if old == expected {
         word.set(new);

@@ -14,11 +14,12 @@ use crate::entry::frame::entry;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
 use crate::memory::frames::Open;
+use crate::schedule::spin::PASSED;
 use crate::schedule::threads::Parked;
 use crate::schedule::turns::{park, step};
 use crate::{Rt, Runtime};
 
-/// Exports functions that do nothing unless functions are transactions.
+/// Exports functions that only count unless functions are transactions.
 macro_rules! if_named {
     ($($name:ident => $slow:path;)*) => {$(
         #[doc = concat!("Stands in for `", stringify!($name), "`.")]
@@ -29,9 +30,11 @@ macro_rules! if_named {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "inc qword ptr [rip + {passed}]",
                 "cmp byte ptr [rip + {named}], 0",
                 "jne {slow}",
                 "ret",
+                passed = sym PASSED,
                 named = sym NAMED,
                 slow = sym $slow,
             )
@@ -113,11 +116,7 @@ fn variables_end(rt: &mut Rt) {
 extern "C" fn endless() {
     // SAFETY: the program calls.
     if let Some(mut rt) = unsafe { Rt::live() } {
-        // The caller is `__weakspot_asm_endless`, whose frame begins where its rbp points, below the
-        // address that the program called from.
-        const RBP: usize = 5;
-        // SAFETY: the stack holds the frames of both callers.
-        let pc = unsafe { (rt.call().word(RBP) as *const usize).add(1).read() };
+        let pc = rt.called_from_assembly();
         park(&mut rt, pc, Parked::Endless);
     }
 }
@@ -137,6 +136,14 @@ extern "C" fn end() {
 }
 
 impl Runtime {
+    /// From where the program called one of the functions below, which has called the library: its frame
+    /// begins where its rbp points, below the address that the program called from.
+    pub fn called_from_assembly(&self) -> usize {
+        const RBP: usize = 5;
+        // SAFETY: the stack holds the frames of both callers.
+        unsafe { (self.call().word(RBP) as *const usize).add(1).read() }
+    }
+
     fn open_transaction(&mut self) {
         settle(self);
         if self.threads.me_mut().nesting.open() {
@@ -206,7 +213,7 @@ macro_rules! from_assembly {
 from_assembly! {
     __weakspot_asm_fence => crate::access::atomics::__tsan_atomic_thread_fence, 5;
     __weakspot_asm_store_fence => crate::access::atomics::__tsan_atomic_thread_fence, 3;
-    __weakspot_asm_pause => crate::sync::pthread::sched_yield, 0;
+    __weakspot_asm_pause => crate::schedule::yields::__weakspot_pause, 0;
     __weakspot_asm_endless => __weakspot_endless, 0;
 }
 

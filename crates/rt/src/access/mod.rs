@@ -8,6 +8,7 @@ pub mod atomics;
 pub mod marks;
 pub mod pending;
 pub mod plain;
+pub mod sites;
 mod stdio;
 pub mod strings;
 pub mod transactions;

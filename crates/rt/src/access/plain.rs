@@ -150,6 +150,9 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
     let (pc, what) = (call.pc(), Use::of(write));
     if rt.threads.alone() {
         if !rt.shadow.is_shared(area) {
+            if write {
+                rt.private.store(area.addr(), area.len() as usize);
+            }
             return check(rt, area, what, pc);
         }
     } else if rt.config.filter {

@@ -22,6 +22,7 @@ use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::step_conditional;
+use crate::sync::words::{turn_to_free_mutex, wait_for_mutex};
 use crate::sys;
 
 /// Instructions with a trap, by rising address.
@@ -280,8 +281,14 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
         8 => Some(u128::from(register(0) as u64)),
         len => Some(u128::from(register(0) as u64 & ((1 << (8 * len)) - 1))),
     };
-    let varying = expected.map(|expected| Varying::Exchange(area, expected));
-    step_conditional(rt, area.op(OpKind::Update), varying);
+    if expected == Some(0) && rt.locks.hold(next) {
+        wait_for_mutex(rt, area, None);
+    } else if expected.is_none() && rt.unlocks.hold(next) {
+        turn_to_free_mutex(rt, area);
+    } else {
+        let varying = expected.map(|expected| Varying::Exchange(area, expected));
+        step_conditional(rt, area.op(OpKind::Update), varying);
+    }
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
         rt.threads.me_mut().spin.changed();

@@ -182,6 +182,8 @@ macro_rules! stand_in {
                 match unsafe { $crate::Rt::live() } {
                     Some(mut rt) => {
                         let $rt = &mut rt;
+                        // Whatever it asks libc for may end a loop.
+                        $rt.threads.me_mut().yields.clear();
                         $body
                     }
                     None => $crate::entry::frame::otherwise!(

@@ -8,6 +8,7 @@ use std::ffi::CString;
 use weakspot_live::wire::{Message, SILENT};
 use weakspot_live::{Diverged, Ended, Plan};
 
+use crate::access::sites::Sites;
 use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
 use crate::config;
@@ -157,6 +158,9 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         reporter: Reporter::new(fd),
         monitors: Monitors::new(),
         transactions: Transactions::new(),
+        patient: Sites::new(),
+        locks: Sites::new(),
+        unlocks: Sites::new(),
         traps: Traps::new(),
         program: Program {
             main,
@@ -254,6 +258,9 @@ impl Runtime {
         self.scheduler.delay_only(delayed.collect());
         self.transactions.find(&self.config, &self.reporter);
         let base = self.reporter.program();
+        self.patient.find(&self.config.patient, base);
+        self.locks.find(&self.config.locks, base);
+        self.unlocks.find(&self.config.unlocks, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };
     }
@@ -343,15 +350,18 @@ fn execute(rt: &mut Rt) -> bool {
     let limit = rt.config.executions;
     let finished = if rt.signals().stopped() {
         Some("timeout")
-    } else if limit > 0 && rt.signals().executions() >= limit {
-        Some("limit")
     } else {
         // A class of executions by what loads read says nothing about loads that nobody announced.
         let unannounced = rt.config.plan == Plan::Rf && rt.exploration.counts().alone > 0;
         rt.signals().set_busy(true);
         let how = rt.begin_next();
         rt.signals().set_busy(false);
-        if how == Some("complete") && unannounced { Some("incomplete") } else { how }
+        match how {
+            Some("complete") if unannounced => Some("incomplete"),
+            // Only if there is another one is the limit in its way.
+            None if limit > 0 && rt.signals().executions() >= limit => Some("limit"),
+            how => how,
+        }
     };
     if finished.is_some() {
         rt.program.finished = finished;

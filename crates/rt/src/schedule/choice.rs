@@ -370,6 +370,10 @@ fn stuck(rt: &mut Rt) -> ! {
             _ if let Some((pc, why)) = parked => {
                 match why {
                     Parked::Endless => endless = endless.or(Some((t, pc))),
+                    Parked::Yields => {
+                        loops = true;
+                        endless = endless.or(Some((t, pc)));
+                    }
                     Parked::Silent => silent = true,
                 }
                 HANGS

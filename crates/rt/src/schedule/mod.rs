@@ -6,7 +6,8 @@
 //! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
 //! thread announces a step and gets its turn, `life.rs` its first step and its last, `choice.rs` who is
 //! chosen, `finish.rs` the end of an execution, `spin.rs` who only waits in
-//! a loop, `buffers.rs` the store buffers of `--under`.
+//! a loop, `rounds.rs` who only gives way in one (`yields.rs`),
+//! `buffers.rs` the store buffers of `--under`.
 
 pub mod buffers;
 pub mod choice;
@@ -14,6 +15,8 @@ pub mod closed;
 pub mod coroutine;
 pub mod finish;
 pub mod life;
+pub mod rounds;
 pub mod spin;
 pub mod threads;
 pub mod turns;
+pub mod yields;

@@ -8,6 +8,13 @@
 //! that it reads is the same, a number of times, it is taken to wait as well, which is a guess, and
 //! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one
 //! is never taken to wait.
+//!
+//! Channels of Rust's standard library count how long they have waited, so that their state is never the
+//! same; but nothing depends on that count except how long they wait before they look again. Of their loops,
+//! which are known by their places, two rounds are the same if they are in the same call of the same function and have
+//! read the same: all else that is alive there was read in the round itself.
+
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Runtime;
 use crate::entry::frame::Call;
@@ -26,6 +33,9 @@ const LOOKED_AT: u32 = 200;
 /// After so many times of that the thread may go on for ever, with stores to bytes of which nobody
 /// knows yet that they are shared: others come first.
 const ROUNDS: u32 = 20;
+
+/// How many functions the current thread has entered and left.
+pub static PASSED: AtomicU64 = AtomicU64::new(0);
 
 /// What the current thread does with memory that only it touches.
 pub struct Private {
@@ -71,11 +81,13 @@ impl Private {
         self.read = mark(t, false);
         self.written = mark(t, true);
         self.stores = spin.private;
+        PASSED.store(spin.passed, Ordering::Relaxed);
     }
 
     /// The current thread stops.
     pub(super) fn leave(&self, spin: &mut Spin) {
         spin.private = self.stores;
+        spin.passed = PASSED.load(Ordering::Relaxed);
     }
 
     /// The current thread takes a step.
@@ -146,6 +158,8 @@ pub struct Spin {
     visits: u64,
     /// The last visit that read something else than the one before it at the same place.
     changed: u64,
+    /// The last visit at a place that was not read since the last store.
+    new: u64,
     /// It waits for one of the loads since this visit to read something else, and whether that is
     /// certain.
     idle: Option<(u64, bool)>,
@@ -156,6 +170,8 @@ pub struct Spin {
     held: u32,
     /// What it has stored to its own memory, while it does not run.
     private: PrivateStores,
+    /// How many functions it has entered and left, while it does not run.
+    passed: u64,
 }
 
 struct Load {
@@ -193,6 +209,7 @@ impl Spin {
         self.loads.clear();
         self.visits = 0;
         self.changed = 0;
+        self.new = 0;
         self.loads_after = 0;
         self.idle = None;
     }
@@ -244,6 +261,16 @@ impl Spin {
 }
 
 impl Runtime {
+    /// The state of the current thread, with all of its stack. Nothing if that is too much.
+    pub(super) fn state_of_loop(&mut self) -> Option<u64> {
+        let call = self.call();
+        let top = self.coroutines.slot(self.threads.current()).top();
+        let stack = Stack { call, stores: self.private.stores.count, expected: 0 };
+        let words = top.checked_sub(call.addr())? / 8;
+        // SAFETY: the stack of the thread reaches to `top`.
+        (words < MOST_WORDS).then(|| unsafe { stack.hash(words) })
+    }
+
     /// The current thread is about to read bytes, or to take the lock at a [place](Area::place), and
     /// expects something of them that belongs to its state. Whether it waits in a loop.
     pub fn spins(&mut self, call: Call, area: Area, expected: u64) -> Idle {
@@ -254,10 +281,14 @@ impl Runtime {
             own.count += 1;
         }
         own.near = 0;
+        let pc = call.pc();
+        let patient = self.patient.hold(pc);
         let stack = Stack { call, stores: own.count, expected };
         let words = top.saturating_sub(call.addr()) / 8;
+        let looked_at = if patient { 0 } else { words.min(WORDS) };
         // SAFETY: the stack of the thread reaches to `top`.
-        let state = unsafe { stack.hash(words.min(WORDS)) };
+        let state = unsafe { stack.hash(looked_at) };
+        let state = if patient { state ^ PASSED.load(Ordering::Relaxed) } else { state };
         let spin = &mut self.threads.me_mut().spin;
         if spin.loads_after != spin.stores {
             spin.loads.clear();
@@ -266,10 +297,10 @@ impl Runtime {
         spin.idle = None;
         spin.visits += 1;
         let visit = spin.visits;
-        let pc = call.pc();
         let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
         let Some(known) = spin.loads.iter_mut().find(same_place) else {
             let deep = None;
+            spin.new = visit;
             spin.loads.push(Load { pc, area, value: seen, state, deep, times: 1, visit });
             return Idle::No;
         };
@@ -281,11 +312,16 @@ impl Runtime {
         // What was read in between must be what would be read again.
         let alike = same && known.state == state && spin.changed <= since;
         // The rest of a deep stack is looked at only when everything else is the same.
-        let deep = (alike && (WORDS..MOST_WORDS).contains(&words)).then(|| {
+        let deep = (alike && !patient && (WORDS..MOST_WORDS).contains(&words)).then(|| {
             // SAFETY: the stack of the thread reaches to `top`.
             unsafe { stack.hash(words) }
         });
-        let certain = alike && (words < WORDS || deep.is_some() && known.deep == deep);
+        let certain = alike
+            && match patient {
+                // All that was read in this round was read in the one before.
+                true => spin.new <= since,
+                false => words < WORDS || deep.is_some() && known.deep == deep,
+            };
         let times = if same { known.times + 1 } else { 1 };
         *known = Load { pc, area, value: seen, state, deep, times, visit };
         if spin.held == 0 && (certain || times > self.config.spins) {

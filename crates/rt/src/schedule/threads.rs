@@ -10,6 +10,7 @@ use crate::entry::guest::{Area, Question};
 use crate::execution::exceptions::Exceptions;
 use crate::execution::exits::AtExit;
 use crate::schedule::buffers::Buffer;
+use crate::schedule::rounds::Yields;
 use crate::schedule::spin::Spin;
 use crate::sync::keys::Values;
 use crate::sync::queues::Waiting;
@@ -69,6 +70,8 @@ pub struct Thread {
     pub buffer: Buffer,
     /// What it has read lately.
     pub spin: Spin,
+    /// Where it gave way lately.
+    pub yields: Yields,
     /// The transactions that are open.
     pub nesting: Nesting,
     /// The queue or barrier that it waits in.
@@ -175,6 +178,8 @@ impl Varying {
 pub enum Parked {
     /// It is in an empty loop without end.
     Endless,
+    /// It is in a loop that does nothing but to give way.
+    Yields,
     /// It has not announced a step for long.
     Silent,
 }
@@ -307,11 +312,12 @@ impl Threads {
 impl Thread {
     /// A new thread with the room of this one.
     fn emptied(self) -> Thread {
-        let Thread { spin, mut at_exit, mut values, mut buffer, .. } = self;
+        let Thread { spin, yields, mut at_exit, mut values, mut buffer, .. } = self;
         buffer.clear();
         at_exit.clear();
         values.clear();
-        Thread { spin: spin.emptied(), at_exit, values, buffer, ..Thread::default() }
+        let (spin, yields) = (spin.emptied(), yields.emptied());
+        Thread { spin, yields, at_exit, values, buffer, ..Thread::default() }
     }
 
     /// The lowest address of what its functions have on its stack, while it does not run; the stack of

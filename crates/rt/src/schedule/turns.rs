@@ -15,6 +15,9 @@ use crate::{Rt, Runtime};
 /// The current thread announces a step; returns when it is its turn.
 pub fn step(rt: &mut Rt, op: Op) {
     settle(rt);
+    if op.kind != OpKind::Yield {
+        rt.threads.me_mut().yields.clear();
+    }
     if rt.threads.alone() {
         return access_alone(rt, op, None);
     }
@@ -63,6 +66,7 @@ const ALL_BUFFERS: Area = Area::nowhere(0x1000, 8);
 /// is its turn. Whether it held then.
 pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
     settle(rt);
+    rt.threads.me_mut().yields.clear();
     let me = rt.threads.current();
     if rt.threads.alone() && (patience == Patience::Timed || until.holds(rt, me)) {
         step_alone(rt);
@@ -89,6 +93,7 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
 /// memory when it is taken.
 pub fn step_conditional(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     settle(rt);
+    rt.threads.me_mut().yields.clear();
     if rt.threads.alone() {
         return access_alone(rt, op, varying);
     }

@@ -49,10 +49,6 @@ stand_in! {
         result(pthread::detach(rt, handle))
     }
 
-    fn thrd_yield(rt) {
-        pthread::give_way(rt);
-    } else {}
-
     fn mtx_lock(rt, mutex: Guest<Mutex>) -> i32 {
         result(locks::lock(rt, mutex, Patience::Endless))
     }

@@ -11,7 +11,7 @@ use crate::memory::errors::Use;
 use crate::report::DEFECT;
 use crate::schedule::threads::Patience;
 use crate::schedule::turns::{empty_all_buffers, step};
-use crate::sync::pthread::give_way;
+use crate::schedule::yields::give_way;
 use crate::sync::waits;
 use crate::sys;
 use crate::{LIVE, Rt, Runtime};
@@ -37,7 +37,7 @@ extern "C" fn syscall_inner(
             rt.clock.fill(unsafe { Guest::at(a) }, b)
         }
         libc::SYS_sched_yield => {
-            give_way(rt);
+            give_way(rt, call.pc());
             0
         }
         libc::SYS_membarrier => membarrier(rt, a, call.pc()),

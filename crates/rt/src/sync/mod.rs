@@ -15,3 +15,4 @@ pub mod unwind;
 pub mod unwinding;
 pub mod verifier;
 pub mod waits;
+pub mod words;

@@ -182,19 +182,6 @@ stand_in! {
     }
 }
 
-/// Lets others run.
-pub fn give_way(rt: &mut Rt) {
-    step(rt, Op::plain(OpKind::Yield));
-}
-
-extern "C" fn yield_inner() -> i32 {
-    // SAFETY: the program calls.
-    if let Some(mut rt) = unsafe { Rt::live() } {
-        give_way(&mut rt);
-    }
-    0
-}
-
 const RUNNING: i32 = 1;
 const DONE: i32 = 2;
 
@@ -251,7 +238,5 @@ extern "C-unwind" fn once_inner(control: Guest<i32>, f: extern "C-unwind" fn()) 
 }
 
 entry! {
-    pthread_yield => yield_inner;
-    sched_yield => yield_inner;
     pthread_once => once_inner;
 }

@@ -9,7 +9,7 @@ use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
-use crate::sync::pthread::give_way;
+use crate::schedule::yields::give_way;
 use crate::{Rt, Runtime};
 
 /// When an execution begins, in seconds since 1970.
@@ -90,7 +90,8 @@ pub fn sleep_for(rt: &mut Rt, span: u64) {
         rt.is_late(deadline);
         return;
     }
-    give_way(rt);
+    let pc = rt.pc();
+    give_way(rt, pc);
     rt.clock.sleep(span);
 }
 

@@ -1,0 +1,161 @@
+//! Where mutexes of Rust's standard library are taken and freed: the first attempt to take one is inlined into
+//! the program and instrumented with it, or is in the standard library and has a trap. The runtime library is told,
+//! so that it lets threads wait there until the mutex is free.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use addr2line::Loader;
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, SymbolKind};
+use object::{RelocationTarget, read::elf::ElfFile64};
+use weakspot_live::x86::{Flow, instruction};
+
+use crate::Result;
+use crate::symbols::unread;
+
+/// Places in a program: how far from its beginning, and how many bytes it is from there to where a call returns to,
+/// or one byte for an instruction with a trap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mutexes {
+    /// Where they are taken.
+    pub locks: Vec<(u64, u64)>,
+    /// Where they are freed.
+    pub unlocks: Vec<(u64, u64)>,
+}
+
+/// What compilers call for an update of a word.
+const ANNOUNCED: [&str; 2] = ["__tsan_atomic32_compare_exchange_val", "__tsan_atomic32_exchange"];
+const LOCK: &str = "std::sys::sync::mutex::futex::Mutex::lock";
+const UNLOCK: &str = "std::sys::sync::mutex::futex::Mutex::unlock";
+
+impl Mutexes {
+    /// Those of a program, which has these instructions with traps. None if there is no debug information.
+    pub(crate) fn of(program: &Path, traps: &[(u64, u64)]) -> Result<Mutexes> {
+        let bytes = std::fs::read(program).map_err(unread(program))?;
+        let file = ElfFile64::<object::Endianness>::parse(&*bytes).map_err(unread(program))?;
+        let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
+        let Ok(loader) = Loader::new(program) else { return Ok(Mutexes::default()) };
+        let calls = calls(&file);
+        let calls = calls.into_iter().map(|(address, len)| (address, address - base, len));
+        let traps = traps.iter().map(|&(offset, _)| (base + offset, offset, 1));
+        let mut found = Mutexes::default();
+        for (address, offset, len) in calls.chain(traps) {
+            match method(&loader, address).as_deref() {
+                Some(LOCK) => found.locks.push((offset, len)),
+                Some(UNLOCK) => found.unlocks.push((offset, len)),
+                _ => {}
+            }
+        }
+        for sites in [&mut found.locks, &mut found.unlocks] {
+            sites.sort_unstable();
+            sites.dedup();
+        }
+        Ok(found)
+    }
+}
+
+/// The function that an instruction belongs to in the source, without those of atomics that were inlined into it.
+fn method(loader: &Loader, address: u64) -> Option<String> {
+    let mut frames = loader.find_frames(address).ok()?;
+    while let Ok(Some(frame)) = frames.next() {
+        let name = frame.function?.demangle().ok()?.into_owned();
+        let name = name.trim_start_matches('<');
+        if !name.starts_with("core::sync::atomic::") {
+            // Compilers differ in whether they write `<Mutex>::lock`.
+            return Some(name.replace(">::", "::"));
+        }
+    }
+    None
+}
+
+/// Calls of functions that announce updates of words: where they are, and how long.
+fn calls(file: &ElfFile64<'_>) -> Vec<(u64, u64)> {
+    let slots = slots(file);
+    let mut found = Vec::new();
+    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
+        let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
+        let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
+        let Some(code) = code.flatten() else { continue };
+        let mut at = 0;
+        while let Some(next) = instruction(&code[at..]) {
+            let here = symbol.address() + at as u64;
+            let after = here + next.len as u64;
+            let slot = match next.flow {
+                // By way of a jump through the slot.
+                Flow::Call(Some(far)) => {
+                    let stub = after.wrapping_add_signed(far.into());
+                    slots.stubs.get(&stub).copied()
+                }
+                Flow::Call(None) => through(&code[at..at + next.len], 0x15, after),
+                _ => None,
+            };
+            if slot.is_some_and(|slot| slots.announced.contains(&slot)) {
+                found.push((here, next.len as u64));
+            }
+            at += next.len;
+        }
+    }
+    found
+}
+
+/// How a program calls functions of other files.
+struct Slots {
+    /// Where it keeps the addresses of those that announce updates of words.
+    announced: Vec<u64>,
+    /// Small pieces of code that jump to what a slot holds.
+    stubs: HashMap<u64, u64>,
+}
+
+fn slots(file: &ElfFile64<'_>) -> Slots {
+    let mut announced = Vec::new();
+    let symbols = file.dynamic_symbol_table();
+    for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
+        let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+        let symbol = symbols.as_ref().and_then(|all| all.symbol_by_index(index).ok());
+        if symbol.is_some_and(|s| s.name().is_ok_and(|name| ANNOUNCED.contains(&name))) {
+            announced.push(slot);
+        }
+    }
+    let mut stubs = HashMap::new();
+    for section in file.sections() {
+        if !section.name().is_ok_and(|name| name.starts_with(".plt")) {
+            continue;
+        }
+        let Ok(code) = section.data() else { continue };
+        // Each has 16 bytes, or 8, and may begin with a mark.
+        for at in (0..code.len()).step_by(8) {
+            let stub = section.address() + at as u64;
+            let mark = if code[at..].starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
+            let jump = &code[at + mark..];
+            let after = stub + mark as u64 + 6;
+            if let Some(slot) = through(jump.get(..6).unwrap_or(&[]), 0x25, after) {
+                stubs.insert(stub, slot);
+            }
+        }
+    }
+    Slots { announced, stubs }
+}
+
+/// The slot through which an instruction goes: a call (0x15) or a jump (0x25), relative to what is behind it.
+fn through(code: &[u8], kind: u8, after: u64) -> Option<u64> {
+    match *code {
+        [0xff, how, a, b, c, d] if how == kind => {
+            let far = i32::from_le_bytes([a, b, c, d]);
+            Some(after.wrapping_add_signed(far.into()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::through;
+
+    #[test]
+    fn slots_are_relative_to_the_next_instruction() {
+        assert_eq!(through(&[0xff, 0x15, 0x10, 0, 0, 0], 0x15, 0x1006), Some(0x1016));
+        assert_eq!(through(&[0xff, 0x25, 0xf0, 0xff, 0xff, 0xff], 0x25, 0x1006), Some(0xff6));
+        assert_eq!(through(&[0xff, 0x25, 0x10, 0, 0, 0], 0x15, 0x1006), None);
+        assert_eq!(through(&[0xff, 0x15], 0x15, 0x1006), None);
+    }
+}

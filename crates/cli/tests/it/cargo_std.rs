@@ -1,0 +1,290 @@
+//! What threads of Rust use to talk to each other, each in a small test that races: it is decided.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::Value;
+use weakspot_core::testing::Rng;
+
+use crate::cargo::{MANIFEST, cargo, folder};
+
+const LIBRARY: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex};
+use std::sync::mpsc::{TryRecvError, channel, sync_channel};
+use std::thread;
+
+#[test]
+fn unbounded() {
+    let (sender, receiver) = channel();
+    let t = thread::spawn(move || sender.send(1).unwrap());
+    assert_eq!(receiver.recv(), Ok(1));
+    t.join().unwrap();
+}
+
+#[test]
+fn hands_over() {
+    let (sender, receiver) = sync_channel(0);
+    let t = thread::spawn(move || sender.send(1).unwrap());
+    assert_eq!(receiver.recv(), Ok(1));
+    t.join().unwrap();
+}
+
+#[test]
+fn asks_once() {
+    let (sender, receiver) = channel();
+    let t = thread::spawn(move || sender.send(1).unwrap());
+    assert!([Ok(1), Err(TryRecvError::Empty)].contains(&receiver.try_recv()));
+    t.join().unwrap();
+}
+
+/// The message comes behind the last try.
+#[test]
+fn asks_wrong() {
+    let (sender, receiver) = channel();
+    let t = thread::spawn(move || sender.send(1).unwrap());
+    let tries = (0..40).take_while(|_| receiver.try_recv().is_err()).count();
+    t.join().unwrap();
+    assert!(tries < 40);
+}
+
+/// Nobody sends.
+#[test]
+fn waits_wrong() {
+    let (sender, receiver) = sync_channel::<i32>(1);
+    let t = thread::spawn(move || receiver.recv());
+    t.join().unwrap().unwrap_err();
+    drop(sender);
+}
+
+static PAIR: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+#[test]
+fn pair_wrong() {
+    let t = thread::spawn(|| PAIR.0.store(1, Relaxed));
+    PAIR.1.store(1, Relaxed);
+    assert_eq!(PAIR.0.load(Relaxed), 1);
+    t.join().unwrap();
+}
+
+/// Six orders of three threads, and nothing else.
+#[test]
+fn mutexes() {
+    let sum = Arc::new(Mutex::new(0));
+    let add = |by: i32| {
+        let sum = Arc::clone(&sum);
+        thread::spawn(move || *sum.lock().unwrap() += by)
+    };
+    let threads = [add(1), add(2), add(3)];
+    threads.map(|t| t.join().unwrap());
+    assert_eq!(*sum.lock().unwrap(), 6);
+}
+
+#[test]
+fn mutexes_wrong() {
+    let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+    let other = Arc::clone(&locks);
+    let t = thread::spawn(move || {
+        let _one = other.0.lock().unwrap();
+        let _two = other.1.lock().unwrap();
+    });
+    let two = locks.1.lock().unwrap();
+    let one = locks.0.lock().unwrap();
+    drop((one, two));
+    t.join().unwrap();
+}
+
+#[test]
+fn condition() {
+    let pair = Arc::new((Mutex::new(false), Condvar::new()));
+    let other = Arc::clone(&pair);
+    let t = thread::spawn(move || {
+        *other.0.lock().unwrap() = true;
+        other.1.notify_one();
+    });
+    let mut done = pair.0.lock().unwrap();
+    while !*done {
+        done = pair.1.wait(done).unwrap();
+    }
+    drop(done);
+    t.join().unwrap();
+}
+
+#[test]
+fn gives_way_wrong() {
+    let t = thread::spawn(|| loop {
+        thread::yield_now();
+    });
+    t.join().unwrap();
+}
+"#;
+
+#[test]
+fn channels_and_loops_that_give_way_are_decided() {
+    let folder = folder("std");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), LIBRARY).expect("written");
+    // Whoever tries forty times does so.
+    let ours = ["--format", "json", "--strategy", "dpor", "--spins", "100", "--timeout", "5m"];
+    let ran = cargo("test", &folder, &ours, &[]);
+    let mut verdicts = BTreeMap::new();
+    let mut executions = BTreeMap::new();
+    let mut kinds = BTreeMap::new();
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer["model"] == "sc" {
+            let name = answer["file"].as_str().and_then(|file| file.rsplit("::").next());
+            let name = name.expect("a name").to_owned();
+            executions.insert(name.clone(), answer["executions"].as_u64().unwrap_or(0));
+            verdicts.insert(name.clone(), answer["verdict"].clone());
+            kinds.insert(name, answer["failures"][0].clone());
+        }
+    }
+    for name in ["unbounded", "hands_over", "asks_once", "mutexes", "condition"] {
+        assert_eq!(verdicts[name], "holds", "{}", ran.out);
+    }
+    for (name, kind) in [
+        ("asks_wrong", "panic"),
+        ("pair_wrong", "panic"),
+        ("waits_wrong", "deadlock"),
+        ("mutexes_wrong", "deadlock"),
+        ("gives_way_wrong", "livelock"),
+    ] {
+        assert_eq!(kinds[name]["kind"], kind, "{}", ran.out);
+    }
+    let at = kinds["gives_way_wrong"]["related"].to_string();
+    assert!(at.contains("src/lib.rs:106"), "{at}");
+    let run = kinds["pair_wrong"]["run"].to_string();
+    assert!(run.contains(r#""PAIR.0""#) && run.contains(r#""PAIR.1""#), "{run}");
+    // Whoever waits for a mutex takes it when it is free, and does nothing else.
+    assert!(executions["mutexes"] <= 100, "{executions:?}");
+    let waits = kinds["mutexes_wrong"]["message"].to_string();
+    assert_eq!(waits.matches("waits in Mutex::lock for ").count(), 2, "{waits}");
+}
+
+/// What a thread does with two mutexes, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Lock(usize),
+    /// If it is free, otherwise the next two are left out.
+    TryLock(usize),
+    /// Changes what a mutex protects, so that the order of changes can be told.
+    Change(usize, u32),
+    Unlock(usize),
+}
+
+fn changed(value: u32, by: u32) -> u32 {
+    value * 3 + by
+}
+
+/// A thread that takes and frees mutexes, some within each other.
+fn random_thread(rng: &mut Rng) -> Vec<Act> {
+    let mut acts = Vec::new();
+    for _ in 0..1 + rng.below(2) {
+        let (m, by) = (rng.below(2), 1 + rng.below(2) as u32);
+        let change = Act::Change(m, by);
+        match rng.below(3) {
+            0 => acts.extend([Act::Lock(m), change, Act::Unlock(m)]),
+            1 => acts.extend([Act::TryLock(m), change, Act::Unlock(m)]),
+            _ => {
+                let inner = [Act::Lock(1 - m), Act::Change(1 - m, by), Act::Unlock(1 - m)];
+                acts.push(Act::Lock(m));
+                acts.extend(inner);
+                acts.extend([change, Act::Unlock(m)]);
+            }
+        }
+    }
+    acts
+}
+
+/// The same in Rust.
+fn source(acts: &[Act]) -> String {
+    let mut out = String::new();
+    for act in acts {
+        let _ = match act {
+            Act::Lock(m) => writeln!(out, "{{ let mut g{m} = MUTEXES[{m}].lock().unwrap();"),
+            Act::TryLock(m) => writeln!(out, "if let Ok(mut g{m}) = MUTEXES[{m}].try_lock() {{"),
+            Act::Change(m, by) => writeln!(out, "*g{m} = *g{m} * 3 + {by};"),
+            Act::Unlock(m) => writeln!(out, "drop(g{m}); }}"),
+        };
+    }
+    out
+}
+
+/// What comes of all orders: both values in the end, or nothing if nobody can go on.
+fn all_ends(threads: &[Vec<Act>]) -> BTreeSet<Option<[u32; 2]>> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![(vec![0; threads.len()], [0, 0], [false, false])];
+    while let Some((at, values, held)) = open.pop() {
+        if at.iter().zip(threads).all(|(&at, acts)| at == acts.len()) {
+            found.insert(Some(values));
+            continue;
+        }
+        let before = open.len();
+        for (t, acts) in threads.iter().enumerate() {
+            let Some(act) = acts.get(at[t]) else { continue };
+            let (mut at, mut values, mut held) = (at.clone(), values, held);
+            at[t] += 1;
+            match *act {
+                Act::Lock(m) if held[m] => continue,
+                Act::TryLock(m) if held[m] => at[t] += 2,
+                Act::Lock(m) | Act::TryLock(m) => held[m] = true,
+                Act::Change(m, by) => values[m] = changed(values[m], by),
+                Act::Unlock(m) => held[m] = false,
+            }
+            open.push((at, values, held));
+        }
+        if open.len() == before {
+            found.insert(None);
+        }
+    }
+    found
+}
+
+/// Random programs with mutexes end in every way in which all orders of their steps end, and in no other.
+#[test]
+fn mutexes_end_as_by_all_orders() {
+    let mut rng = Rng::new(16);
+    let mut library = "use std::sync::Mutex;\nuse std::thread;\nstatic MUTEXES: [Mutex<u32>; 2] = [const { Mutex::new(0) }; 2];\n".to_owned();
+    let mut expected = Vec::new();
+    for test in 0..8 {
+        let threads: Vec<Vec<Act>> = (0..2).map(|_| random_thread(&mut rng)).collect();
+        let _ = writeln!(library, "#[test] fn random_{test}() {{");
+        for (t, acts) in threads.iter().enumerate() {
+            let _ = writeln!(library, "let t{t} = thread::spawn(|| {{ {} }});", source(acts));
+        }
+        let _ = writeln!(library, "t0.join().unwrap(); t1.join().unwrap();");
+        let _ = writeln!(library, "let value = |m: usize| *MUTEXES[m].lock().unwrap();");
+        let _ = writeln!(library, "panic!(\"ended {{}} {{}}\", value(0), value(1)); }}");
+        expected.push(all_ends(&threads));
+    }
+    assert!(expected.iter().any(|ends| ends.contains(&None) && ends.len() > 2));
+    let folder = folder("mutexes");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), library).expect("written");
+    let ours = ["--format", "json", "--strategy", "dpor", "--model", "tso", "--timeout", "5m"];
+    let ran = cargo("test", &folder, &ours, &[]);
+    let mut found = vec![BTreeSet::new(); expected.len()];
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer["model"] != "sc" {
+            continue;
+        }
+        let name = answer["file"].as_str().and_then(|file| file.rsplit('_').next());
+        let test: usize = name.and_then(|name| name.parse().ok()).expect("a number");
+        assert_eq!(answer["complete"], true, "{line}");
+        for failure in answer["failures"].as_array().expect("failures") {
+            let text = failure["text"].as_str().unwrap_or_default();
+            let numbers = text.split("ended ").nth(1).map(|numbers| {
+                let mut numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
+                [numbers.next().expect("two"), numbers.next().expect("two")]
+            });
+            assert!(numbers.is_some() || failure["kind"] == "deadlock", "{failure}");
+            found[test].insert(numbers);
+        }
+    }
+    assert_eq!(found, expected, "{}", ran.err);
+}
