@@ -337,14 +337,22 @@ fn is_library(file: &str) -> bool {
 /// The function of Rust's standard library that the user's own code called and that is about threads, such as
 /// `Mutex::lock`, by the calls that led somewhere, the innermost first.
 pub(crate) fn called(calls: &[Place], symbols: &Symbols) -> Option<String> {
-    let frames: Vec<Frame> = calls.iter().flat_map(|&place| symbols.frames(place)).collect();
-    let own = frames.iter().position(Frame::is_own)?;
     let is_of_threads = |function: &&str| {
         let path = function.trim_start_matches('<');
         path.starts_with("std::sync::") || path == "std::thread::park"
     };
-    let functions = frames[..own].iter().rev().filter_map(|frame| frame.function.as_deref());
-    functions.filter(is_of_threads).map(last_words).next()
+    let outermost = |frames: &[Frame]| {
+        let functions = frames.iter().rev().filter_map(|frame| frame.function.as_deref());
+        functions.filter(is_of_threads).map(last_words).next()
+    };
+    // Where it waits is certain; of what led there, words may be left from calls that are over.
+    let innermost = symbols.frames(*calls.first()?);
+    let before_own = innermost.iter().position(Frame::is_own).unwrap_or(innermost.len());
+    outermost(&innermost[..before_own]).or_else(|| {
+        let frames: Vec<Frame> = calls.iter().flat_map(|&place| symbols.frames(place)).collect();
+        let own = frames.iter().position(Frame::is_own)?;
+        outermost(&frames[..own])
+    })
 }
 
 /// The last two words of the name of a function, without types: `Mutex::lock`, `thread::park`.

@@ -65,6 +65,7 @@ use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
+use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
 use crate::world::clock::Clock;
@@ -104,6 +105,8 @@ pub(crate) struct Runtime {
     pub files: Files,
     /// Virtual time, and chance.
     pub clock: Clock,
+    /// Who holds mutexes of Rust.
+    pub owners: Owners,
     /// Wake-ups that nobody has taken yet.
     pub wake_ups: WakeUps,
     /// Which thread is in an atomic part, and what was chosen.

@@ -441,6 +441,27 @@ fn loops_that_only_give_way() {
     }
 }
 
+/// A limit that is as large as the number of executions is in nobody's way.
+#[test]
+fn as_many_executions_as_there_are() {
+    let program = compile("dekker", &["-O1"]);
+    for strategy in ["dpor", "rf", "bounded:1"] {
+        let report = run(&program, &format!("strategy={strategy}")).report;
+        let done = |report: &str| {
+            let line = report.lines().find_map(|line| line.strip_prefix("done ")).expect("an end");
+            let mut words = line.split(' ');
+            let how = words.next().expect("how").to_owned();
+            (how, words.next().and_then(|n| n.parse::<u64>().ok()).expect("executions"))
+        };
+        let (how, all) = done(&report);
+        let again = |most: u64| {
+            done(&run(&program, &format!("strategy={strategy} executions={most}")).report)
+        };
+        assert_eq!(again(all), (how, all), "{strategy}");
+        assert_eq!(again(all - 1), ("limit".to_owned(), all - 1), "{strategy}");
+    }
+}
+
 /// What `main` loads alone belongs to the classes of `rf`.
 #[test]
 fn the_last_thread_reads_from_stores_too() {

@@ -84,6 +84,40 @@ fn an_assumption_hides_only_what_depends_on_it() {
     assert!(out.contains("livelock"), "{out}");
 }
 
+/// The same with other locks, and with a mutex whose owner has ended.
+#[test]
+fn all_locks_with_an_owner_count_beside_an_assumption() {
+    let spin = HIDDEN
+        .replace(
+            "static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;",
+            "static pthread_spinlock_t a, b;",
+        )
+        .replace("pthread_mutex_", "pthread_spin_");
+    let written = HIDDEN
+        .replace("static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;", "static pthread_rwlock_t a = PTHREAD_RWLOCK_INITIALIZER, b = PTHREAD_RWLOCK_INITIALIZER;")
+        .replace("pthread_mutex_lock", "pthread_rwlock_wrlock")
+        .replace("pthread_mutex_unlock", "pthread_rwlock_unlock");
+    let ended = HIDDEN
+        .replace("pthread_mutex_lock(&b); pthread_mutex_unlock(&b); pthread_mutex_unlock(&a);", "");
+    for (file, source) in [("spin.c", spin), ("written.c", written), ("ended.c", ended)] {
+        let (out, code) = explore(file, &source, &[]);
+        assert_eq!(code, Some(1), "{file}: {out}");
+        assert!(out.contains("  deadlock main waits for the end of "), "{file}: {out}");
+        assert!(!out.contains("three#3 waits"), "{file}: {out}");
+    }
+    // A reader that holds it may be anybody.
+    let read = NEEDED
+        .replace(
+            "static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;",
+            "static pthread_rwlock_t a = PTHREAD_RWLOCK_INITIALIZER;",
+        )
+        .replace("pthread_mutex_unlock", "pthread_rwlock_unlock")
+        .replacen("pthread_mutex_lock", "pthread_rwlock_rdlock", 1)
+        .replace("pthread_mutex_lock", "pthread_rwlock_wrlock");
+    let (out, code) = explore("read.c", &read, &[]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
 #[test]
 fn loops_are_drawn_as_loops() {
     let (out, code) = explore("forever.c", "int main(void) { for (;;); }\n", &[]);

@@ -111,6 +111,31 @@ fn condition() {
     t.join().unwrap();
 }
 
+/// Beside a thread that sits in an assumption.
+#[test]
+fn hidden_wrong() {
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+    #[inline(never)]
+    fn assume(holds: bool) {
+        while !holds {
+            thread::yield_now();
+        }
+    }
+    let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+    let other = Arc::clone(&locks);
+    let t = thread::spawn(move || {
+        let _one = other.0.lock().unwrap();
+        let _two = other.1.lock().unwrap();
+        DONE.store(1, Relaxed);
+    });
+    let assumes = thread::spawn(|| assume(DONE.load(Relaxed) == 1));
+    let two = locks.1.lock().unwrap();
+    let one = locks.0.lock().unwrap();
+    drop((one, two));
+    t.join().unwrap();
+    assumes.join().unwrap();
+}
+
 #[test]
 fn gives_way_wrong() {
     let t = thread::spawn(|| loop {
@@ -150,12 +175,13 @@ fn channels_and_loops_that_give_way_are_decided() {
         ("pair_wrong", "panic"),
         ("waits_wrong", "deadlock"),
         ("mutexes_wrong", "deadlock"),
+        ("hidden_wrong", "deadlock"),
         ("gives_way_wrong", "livelock"),
     ] {
         assert_eq!(kinds[name]["kind"], kind, "{}", ran.out);
     }
     let at = kinds["gives_way_wrong"]["related"].to_string();
-    assert!(at.contains("src/lib.rs:106"), "{at}");
+    assert!(at.contains("src/lib.rs:131"), "{at}");
     let run = kinds["pair_wrong"]["run"].to_string();
     assert!(run.contains(r#""PAIR.0""#) && run.contains(r#""PAIR.1""#), "{run}");
     // Whoever waits for a mutex takes it when it is free, and does nothing else.

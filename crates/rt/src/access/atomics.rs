@@ -244,6 +244,8 @@ fn compare_and_swap<T: Word>(
     } else {
         let varying = Some(Varying::Exchange(area, expected.bits()));
         announce(&mut rt, OpKind::Update, area, call, varying);
+        // Who takes a mutex by trying is not told apart from other updates.
+        rt.owners.free(area.addr());
     }
     let old = word.get();
     if old == expected {

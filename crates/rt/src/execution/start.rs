@@ -35,6 +35,7 @@ use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Start, Threads};
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
+use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
 use crate::sys;
@@ -147,6 +148,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         outside: Outside::new(),
         files: Files::new(),
         clock: Clock::new(),
+        owners: Owners::new(),
         wake_ups: WakeUps::new(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
@@ -385,6 +387,7 @@ impl Runtime {
         self.threads.clear();
         self.scheduler.clear(&self.config);
         self.exploration.clear();
+        self.owners.clear();
         self.wake_ups.clear();
         self.verifier.clear();
         self.destroyed.clear();

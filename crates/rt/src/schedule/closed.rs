@@ -3,12 +3,14 @@
 //! An assumption that does not hold ends its execution without a word: there is none that goes on from there. But
 //! what comes before the assumption there is, and if others cannot go on from there in any way, that is a
 //! failure. So whoever sits in an assumption hides only what could depend on it: a wait counts if it is for a
-//! mutex that one of these threads holds, or for the end of one of them; an empty loop without end counts by
-//! itself. Other waits (condition variables, semaphores, loops that read) could be ended by anybody. The main thread
-//! is among those who wait, or else the program could have ended without them.
+//! lock that one of these threads holds, or one that has ended with it, or for the end of one of them; an empty loop
+//! without end counts by itself. Other waits (condition variables, semaphores, locks that readers hold, loops that read)
+//! could be ended by anybody. The main thread is among those who wait, or else the program could have ended without
+//! them.
 
 use std::fmt::Write as _;
 
+use weakspot_live::closed;
 use weakspot_live::wire::{Awaited, ENDLESS, HANGS};
 
 use crate::report::thread_name;
@@ -16,10 +18,12 @@ use crate::schedule::threads::{Parked, Patience};
 use crate::sync::mutex::owner_of;
 use crate::{Rt, Runtime};
 
-/// The thread that starts the others.
-const MAIN: usize = 0;
-
 impl Runtime {
+    /// The thread that starts the others, and ends the program or the test.
+    fn main_thread(&self) -> usize {
+        usize::from(self.config.harness)
+    }
+
     /// The threads that wait for each other, or for some who never go on, and so never do either, whatever
     /// others do; nobody if the main thread is not among them: when it ends, so does the program.
     fn closed(&self, endless: &[usize]) -> Vec<usize> {
@@ -30,20 +34,19 @@ impl Runtime {
             let other = match thread.awaits {
                 _ if thread.parked().is_some() || thread.patience != Patience::Endless => None,
                 Some(Awaited::Lock) => owner_of(n.op),
+                Some(Awaited::Word) => self.owners.of(n.op.addr as usize),
                 Some(Awaited::End) => usize::try_from(n.op.addr).ok(),
                 _ => None,
             };
             waits.extend(other.map(|other| (t, other)));
         }
-        loop {
-            let before = waits.len();
-            let threads: Vec<usize> = waits.iter().map(|&(t, _)| t).collect();
-            waits.retain(|(_, other)| threads.contains(other) || endless.contains(other));
-            if waits.len() == before {
-                let is_main = threads.contains(&MAIN) || endless.contains(&MAIN);
-                return if is_main { threads } else { Vec::new() };
-            }
-        }
+        // Whoever has ended with a lock never frees it.
+        let over = (0..self.threads.count()).filter(|&t| self.threads.get(t).is_over());
+        let never: Vec<usize> = endless.iter().copied().chain(over).collect();
+        let threads = closed(&waits, &never);
+        let main = self.main_thread();
+        let is_main = threads.contains(&main) || endless.contains(&main);
+        if is_main { threads } else { Vec::new() }
     }
 }
 
@@ -84,7 +87,7 @@ pub fn report_closed(rt: &mut Rt) {
         }
     }
     let endless: Vec<usize> = related.iter().filter_map(|&(_, t, _)| t).collect();
-    let ends = !endless.contains(&MAIN) && rt.closed(&endless).is_empty();
+    let ends = !endless.contains(&rt.main_thread()) && rt.closed(&endless).is_empty();
     if let Some(&(_, Some(t), pc)) = related.first().filter(|_| !ends) {
         let text = format!("{} {HANGS}", thread_name(t));
         rt.related_finding(ENDLESS, Some(t), pc, &text, &related);

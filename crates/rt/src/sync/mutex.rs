@@ -1,4 +1,4 @@
-//! A mutex as glibc has it in memory.
+//! Locks as they are in memory, and who holds them.
 
 use weakspot_live::Op;
 
@@ -29,12 +29,71 @@ impl Mutex {
     }
 }
 
-/// The thread that holds the mutex which a step waits for, if it is about one.
+/// What of `pthread_rwlock_t` we use.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RwLock {
+    pub(super) readers: u32,
+    /// A number that says so once it was destroyed.
+    pub(super) gone: u32,
+    pub(super) unused: [u32; 4],
+    /// The number of the thread that writes, plus one.
+    pub(super) writer: u32,
+    pub(super) others: [u32; 5],
+    /// Whom it prefers, as glibc has it.
+    pub(super) flags: u32,
+}
+
+/// How many bytes it has.
+pub(super) const RW_LOCK: u32 = 56;
+/// How many bytes a spin lock has.
+pub(super) const SPIN_LOCK: u32 = 4;
+
+/// The thread without which nobody gets the lock of pthreads that a step waits for; nobody if it is not one alone.
 pub fn owner_of(op: Op) -> Option<usize> {
-    if op.len != MUTEX {
-        return None;
+    let addr = op.addr as usize;
+    // SAFETY: a thread waits for the lock of this size that the program has said to have there.
+    let number = unsafe {
+        match op.len {
+            MUTEX => {
+                Guest::<Mutex>::at(addr).given().map(Guest::get).filter(|m| m.held != 0)?.owner
+            }
+            RW_LOCK => Guest::<RwLock>::at(addr).get().writer,
+            SPIN_LOCK => Guest::<u32>::at(addr).get(),
+            _ => return None,
+        }
+    };
+    (number as usize).checked_sub(1)
+}
+
+/// Who holds which mutexes of Rust, by their addresses. Only whoever has taken one can free it: its guard cannot be
+/// sent to another thread.
+pub struct Owners(Vec<(usize, usize)>);
+
+impl Owners {
+    /// Nobody holds any.
+    pub fn new() -> Owners {
+        Owners(Vec::new())
     }
-    // SAFETY: a thread waits for the mutex that the program has said to have there.
-    let mutex = unsafe { Guest::<Mutex>::at(op.addr as usize) }.get();
-    (mutex.held != 0).then(|| (mutex.owner as usize).checked_sub(1)).flatten()
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// A thread takes one.
+    pub fn take(&mut self, addr: usize, thread: usize) {
+        self.free(addr);
+        self.0.push((addr, thread));
+    }
+
+    /// One is free, or it is not known any more who has it.
+    pub fn free(&mut self, addr: usize) {
+        self.0.retain(|(known, _)| *known != addr);
+    }
+
+    /// Who holds one, as far as that is known.
+    pub fn of(&self, addr: usize) -> Option<usize> {
+        self.0.iter().find(|(known, _)| *known == addr).map(|(_, thread)| *thread)
+    }
 }

@@ -8,28 +8,12 @@ use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
 use crate::sync::locks::{attempt, done, done_with, free_word, me, op, try_step, turn, wait_for};
 use crate::sync::misuse::{destroyed, misuse};
+use crate::sync::mutex::{RW_LOCK, RwLock, SPIN_LOCK};
 use crate::{Rt, Runtime};
-
-/// What of `pthread_rwlock_t` we use.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct RwLock {
-    readers: u32,
-    /// [`GONE`] once it was destroyed.
-    gone: u32,
-    unused: [u32; 4],
-    /// The number of the thread that writes, plus one.
-    writer: u32,
-    others: [u32; 5],
-    /// Whom it prefers, as glibc has it.
-    flags: u32,
-}
 
 /// The flags of a lock that readers wait for while a writer does, even if they have it already.
 const WRITERS_FIRST: u32 = 2;
 const GONE: u32 = 0x5eed_dead;
-const RW_LOCK: u32 = 56;
-const SPIN_LOCK: u32 = 4;
 
 fn can_read(lock: Guest<RwLock>) -> bool {
     lock.get().writer == 0
@@ -183,7 +167,8 @@ stand_in! {
     }
 }
 
-// Spin locks are one word: 0 when free, which is not what glibc writes into them.
+// Spin locks are one word: 0 when free, which is not what glibc writes into them, otherwise the number of their owner
+// plus one.
 stand_in! {
     fn pthread_spin_init(_rt, lock: Guest<u32>, shared: i32) -> i32 {
         let _ = shared;
@@ -205,7 +190,7 @@ stand_in! {
         let op = op(OpKind::Acquire, lock, SPIN_LOCK);
         let free = Question::about(lock, |lock: Guest<u32>| lock.get() == 0);
         wait_for(rt, op, free, Patience::Endless, call);
-        lock.set(1);
+        lock.set(me(rt));
         done(rt, op, call.pc());
         0
     }
@@ -217,7 +202,7 @@ stand_in! {
             done(rt, op(OpKind::Compare, lock, SPIN_LOCK), call.pc());
             return libc::EBUSY;
         }
-        lock.set(1);
+        lock.set(me(rt));
         done(rt, op(OpKind::Acquire, lock, SPIN_LOCK), call.pc());
         0
     }
@@ -228,6 +213,10 @@ stand_in! {
         turn(rt, op, pc);
         if lock.get() == 0 {
             misuse(rt, lock.addr(), pc, "unlocks a spin lock that nobody holds");
+        }
+        if lock.get() != me(rt) {
+            let text = format!("unlocks a spin lock that {} holds", thread_name(lock.get() as usize - 1));
+            misuse(rt, lock.addr(), pc, &text);
         }
         lock.set(0);
         done(rt, op, pc);

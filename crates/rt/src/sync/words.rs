@@ -27,9 +27,12 @@ pub fn wait_for_mutex(rt: &mut Rt, area: Area, call: Option<Call>) {
     let word: Guest<u32> = unsafe { Guest::at(area.addr()) };
     let free = Until::Object(Question::about(word, |word| word.get() == 0));
     wait(rt, area.op(OpKind::Acquire), free, Patience::Endless);
+    let me = rt.threads.current();
+    rt.owners.take(area.addr(), me);
 }
 
 /// Returns when it is the current thread's turn to free a mutex.
 pub fn turn_to_free_mutex(rt: &mut Rt, area: Area) {
     step(rt, area.op(OpKind::Release));
+    rt.owners.free(area.addr());
 }
