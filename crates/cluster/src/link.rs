@@ -117,6 +117,9 @@ impl Arrived {
     fn add(&mut self, level: u64, parcel: Parcel) {
         let Parcel { from, kind, bytes, .. } = parcel;
         let from = from as usize;
+        if from >= self.taken.len() {
+            return;
+        }
         match kind {
             Kind::Taken => {
                 let taken = bytes.try_into().map_or(0, u64::from_le_bytes);

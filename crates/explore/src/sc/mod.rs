@@ -7,6 +7,7 @@ pub(crate) mod moves;
 pub(crate) mod normal;
 pub(crate) mod packed;
 pub(crate) mod product;
+pub(crate) mod recent;
 pub(crate) mod safety;
 pub(crate) mod spread;
 pub(crate) mod symmetry;

@@ -229,8 +229,8 @@ impl<'p, W: Watch> Product<'p, W> {
         }
         let next = next_accesses(threads, row, n, access)?;
         let mut alone = None;
-        for t in 0..n {
-            if may_go_alone(t, next[t])? {
+        for (t, &next) in next[..n].iter().enumerate() {
+            if may_go_alone(t, next)? {
                 alone = Some(t);
                 break;
             }

@@ -19,6 +19,7 @@ use crate::sc::packed::{
     Ended, Expanded, Found, Outbox, Plan, ROOT, Shard, Shared, Sleep, Successors, System, Worker,
     among, search,
 };
+use crate::sc::recent::Recent;
 use crate::sc::threads::Threads;
 use crate::sc::wire::{Framed, Garbled, Hashes, Packet, Reader};
 use crate::sc::word::{Why, Word};
@@ -101,6 +102,7 @@ struct Wire<'s, S> {
     /// How many workers a process has.
     threads: usize,
     hashes: Hashes,
+    recent: Recent,
     out: Vec<Packet>,
     readers: Vec<Reader>,
     /// What each worker has said at the end of this level.
@@ -144,6 +146,7 @@ where
             index: process * threads + thread,
             threads,
             hashes: Hashes::new(system),
+            recent: Recent::new(),
             out: (0..workers).map(|w| Packet::new(system, is_other(w))).collect(),
             readers: (0..workers).map(|w| Reader::new(system, is_other(w))).collect(),
             words: vec![None; workers],
@@ -377,10 +380,12 @@ where
         own: &mut Successors,
     ) {
         for (row, parent, asleep) in fresh.each() {
-            let to = self.owner(tables, row);
-            match to == self.index {
-                true => own.push_of(parent, row, asleep),
-                false => self.out[to].push(tables, row, parent, asleep),
+            let hash = self.hashes.of(tables, row);
+            let to = among(hash, self.workers as u32) as usize;
+            if to == self.index {
+                own.push_of(parent, row, asleep);
+            } else if self.recent.sends(hash, row, asleep) {
+                self.out[to].push(tables, row, parent, asleep);
             }
         }
     }
@@ -429,7 +434,7 @@ where
     fn bytes(&self) -> usize {
         let out: usize = self.out.iter().map(Packet::bytes).sum();
         let readers: usize = self.readers.iter().map(Reader::bytes).sum();
-        out + readers + self.hashes.bytes() + self.link.bytes()
+        out + readers + self.hashes.bytes() + self.recent.bytes() + self.link.bytes()
     }
 }
 

@@ -243,8 +243,13 @@ impl<'p> Threads<'p> {
     /// What local state `local` of thread `t` stands for: its point and registers, and whether it goes
     /// on by single silent steps.
     pub(crate) fn entry(&self, t: usize, local: u32) -> (bool, &[Value]) {
-        let table = &self.tables[t];
-        (table.capped.contains(&local), table.states.get(local))
+        (self.is_capped(t, local), self.tables[t].states.get(local))
+    }
+
+    /// Whether a local state goes on by single silent steps. Hardly any does.
+    pub(crate) fn is_capped(&self, t: usize, local: u32) -> bool {
+        let capped = &self.tables[t].capped;
+        !capped.is_empty() && capped.contains(&local)
     }
 
     /// The local state of thread `t` that another process knows as this; `None` if there is none such.

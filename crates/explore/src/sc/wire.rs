@@ -220,11 +220,11 @@ impl Packet {
             }
             match kind {
                 Kind::Local(t) => {
-                    let (capped, contents) = threads.entry(t, n);
                     let known = slot(&mut self.locals, t, n);
-                    let state = 1 + u8::from(capped);
+                    let state = 1 + u8::from(threads.is_capped(t, n));
                     if *known < state {
                         *known = state;
+                        let (capped, contents) = threads.entry(t, n);
                         out.extend([LOCAL, u8::from(capped)]);
                         put(out, t as u64);
                         put(out, u64::from(n));
@@ -484,3 +484,6 @@ fn get_value(bytes: &mut &[u8]) -> Result<Value, Garbled> {
     let n = get(bytes)?;
     Ok((n >> 1) as Value ^ -((n & 1) as Value))
 }
+
+#[cfg(test)]
+mod tests;

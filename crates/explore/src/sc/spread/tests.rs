@@ -16,11 +16,14 @@ use crate::sc::independence::Access;
 use crate::sc::product::{Product, Taken, Watch};
 use crate::sc::threads::{ActKind, Missing};
 
+/// What was sent: in which level, if in one, and by whom.
+type Message = (Option<u64>, usize, Vec<u8>);
+
 /// What all workers of a search share.
 #[derive(Default)]
 struct Bus {
-    /// Per worker what was sent to it: in which level, if in one, and by whom.
-    queues: Vec<VecDeque<(Option<u64>, usize, Vec<u8>)>>,
+    /// Per worker what was sent to it.
+    queues: Vec<VecDeque<Message>>,
     /// Per worker how many levels it has ended.
     ended: Vec<u64>,
 }
