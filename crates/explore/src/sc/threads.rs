@@ -702,9 +702,9 @@ impl Locs {
         self.addrs.len()
     }
 
-    /// Whether a location is known from the program's text, and so has the same number always.
-    pub(crate) fn is_known_at_once(&self, loc: u32) -> bool {
-        loc < self.known_at_once
+    /// So many locations are known from the program's text, and so have the same numbers always.
+    pub(crate) fn known_at_once(&self) -> u32 {
+        self.known_at_once
     }
 
     pub(crate) fn addr(&self, loc: u32) -> Value {
