@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// What all processes of a search know, and nobody else.
 #[derive(Clone)]
-pub struct Token(pub(crate) Vec<u8>);
+pub struct Token(
+    #[cfg_attr(not(feature = "timely"), expect(dead_code, reason = "nobody is asked"))]
+    pub(crate)  Vec<u8>,
+);
 
 /// A token that others may read is none.
 const OTHERS: u32 = 0o077;
