@@ -28,9 +28,9 @@ pub use meant::ServeArgs;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
-    CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, MonitorArgs,
-    PrintArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS,
-    SelfcheckArgs, SerialArgs, Shared, SomeHistories,
+    CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, LocalArgs,
+    MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs,
+    RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared, SomeHistories,
 };
 #[cfg(feature = "show")]
 pub use meant::{ShowArgs, Showing};

@@ -2,6 +2,7 @@
 //! depends on files (how many there are, what their endings say) is left to the commands.
 
 mod bench;
+mod cluster;
 mod files;
 mod programs;
 mod real;
@@ -20,6 +21,7 @@ use weakspot_lang::Format;
 use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
+pub use cluster::{LocalArgs, ProcessArgs};
 pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
     PrintArgs, RecordArgs, SomeHistories,
@@ -61,6 +63,7 @@ pub enum Command {
     Selfcheck(SelfcheckArgs),
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
+    ClusterLocal(LocalArgs),
     BenchLitmus(Duration),
     BenchPrograms(ProgramsArgs),
     BenchMonitor(BenchMonitorArgs),
@@ -123,6 +126,9 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Selfcheck(typed) => Command::Selfcheck(selfcheck::selfcheck(typed)?),
         #[cfg(feature = "serve")]
         Typed::Serve(typed) => Command::Serve(serve::serve(typed)?),
+        Typed::Cluster(typed::Cluster::Local(typed)) => {
+            Command::ClusterLocal(cluster::local(typed)?)
+        }
         Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
         Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
@@ -150,6 +156,8 @@ pub struct Common {
     pub buffer_limit: usize,
     /// The language of the inputs, if it is not the one that they end in.
     pub language: Option<Format>,
+    /// Which process this is, if several search together.
+    pub processes: Option<ProcessArgs>,
     pub shared: Shared,
 }
 
@@ -194,6 +202,7 @@ fn common(
         model: distinct(or(model, models))?,
         buffer_limit: buffers.and_then(|buffers| buffers.buffer_limit).unwrap_or(BUFFER_LIMIT),
         language: input_format.and_then(InputFormat::language),
+        processes: None,
         shared: self::shared(shared, Some(&threads), witness)?,
     })
 }

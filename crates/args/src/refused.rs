@@ -146,6 +146,11 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         &["format", "output", "quiet", "verbose", "color", "progress"],
         "it prints an address and nothing else: answers are on the page",
     ),
+    (
+        &["cluster local"],
+        EVERY_WORD,
+        "options are those of the question, as in `weakspot cluster local 2 -- reach --timeout 1h FILE`",
+    ),
     (&["selfcheck"], &["timeout"], "--time says how long it goes on"),
     (&["selfcheck"], &["memory"], "each of its questions may take 256 MiB"),
     (
@@ -189,6 +194,22 @@ const ABOUT_OUTPUT: &[&str] = &[
     "progress",
     "output",
     "input-format",
+];
+const EVERY_WORD: &[&str] = &[
+    "format",
+    "quiet",
+    "verbose",
+    "timeout",
+    "memory",
+    "color",
+    "progress",
+    "threads",
+    "model",
+    "output",
+    "input-format",
+    "fail-fast",
+    "witness",
+    "buffer-limit",
 ];
 const BENCHES: &[&str] = &[
     "bench litmus",

@@ -5,7 +5,7 @@ use clap::Arg;
 use super::*;
 
 /// A line that each command takes, and in which each of its options has a meaning.
-const LINES: [(&str, &str); 28] = [
+const LINES: [(&str, &str); 29] = [
     ("litmus", "a.litmus"),
     ("reach", "a.weak"),
     ("robust", "a.weak"),
@@ -24,6 +24,7 @@ const LINES: [(&str, &str); 28] = [
     ("record", ""),
     ("selfcheck", ""),
     ("serve", ""),
+    ("cluster local", "2 -- reach a.weak"),
     ("run", "PROGRAM"),
     ("cargo test", ""),
     ("cargo run", ""),

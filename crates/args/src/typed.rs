@@ -2,6 +2,7 @@
 //! the defaults that the help texts name against the real ones.
 
 mod bench;
+mod cluster;
 mod files;
 mod programs;
 mod real;
@@ -23,6 +24,7 @@ pub(crate) use bench::{
     Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
 };
 pub use bench::{HistoryTable, SerialTable};
+pub(crate) use cluster::{Cluster, Local, Processes};
 #[cfg(feature = "show")]
 pub(crate) use files::Show;
 pub(crate) use files::{
@@ -82,6 +84,8 @@ pub(crate) enum Command {
     Selfcheck(Selfcheck),
     #[cfg(feature = "serve")]
     Serve(Serve),
+    #[command(subcommand)]
+    Cluster(Cluster),
     #[command(subcommand)]
     Bench(Bench),
     /// Print what completes command lines in a shell.

@@ -134,6 +134,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Assumptions => "assumptions",
                 Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",
+                Limit::Process { .. } => "process",
             }
             .to_owned(),
         ),

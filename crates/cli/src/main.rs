@@ -6,6 +6,7 @@ extern crate weakspot_jobs;
 mod bench;
 mod cargo;
 mod certify;
+mod cluster;
 mod compare;
 mod compile;
 mod convert;
@@ -34,11 +35,11 @@ mod transactional;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use weakspot_args as args;
 use weakspot_args::{Command, Stop};
 use weakspot_build::Language;
 use weakspot_jobs::exit::Exit;
+use weakspot_jobs::output;
 use weakspot_jobs::terminal::{colored, is_terminal};
 use weakspot_jobs::within;
 
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
         Command::Selfcheck(args) => selfcheck::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
+        Command::ClusterLocal(args) => cluster::run(&args),
         Command::BenchLitmus(timeout) => bench::litmus(timeout),
         Command::BenchPrograms(args) => bench::programs(&args),
         Command::BenchMonitor(args) => bench::monitor(&args),
@@ -115,29 +117,17 @@ fn main() -> ExitCode {
             print!("{}", String::from_utf8_lossy(&text));
             Ok(Exit::Holds)
         }
-        Command::Man(pages, folder) => man(&pages, &folder),
+        Command::Man(pages, folder) => output::write_all(&pages, &folder).map(|()| Exit::Holds),
     };
     match result {
         Ok(exit) => exit.into(),
         // A reader that has seen enough (`| head`) is no error.
-        Err(error) if is_broken_pipe(&error) => Exit::Holds.into(),
+        Err(error) if output::is_broken_pipe(&error) => Exit::Holds.into(),
         Err(error) => {
             eprintln!("error: {error:#}");
             Exit::Bad.into()
         }
     }
-}
-
-/// Writes man pages.
-fn man(pages: &[(String, Vec<u8>)], folder: &Path) -> anyhow::Result<Exit> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("failed to make {}", folder.display()))?;
-    for (name, page) in pages {
-        let path = folder.join(name);
-        let failed = || format!("failed to write {}", path.display());
-        std::fs::write(&path, page).with_context(failed)?;
-    }
-    Ok(Exit::Holds)
 }
 
 /// The compiler that this program is called as, by build scripts.
@@ -159,11 +149,4 @@ fn compiled(code: anyhow::Result<u8>) -> ExitCode {
             Exit::Bad.into()
         }
     }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let cause = cause.downcast_ref::<std::io::Error>();
-        cause.is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    })
 }

@@ -3,18 +3,19 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use weakspot_core::certify::{self, Shows};
-use weakspot_core::machine::{Machine, Schedule};
-use weakspot_core::{Evidence, Instr, Limits, Model, Verdict};
-use weakspot_explore::{Algorithm, reach};
+use weakspot_core::certify::Shows;
+use weakspot_core::{Evidence, Limits, Model, Verdict};
+use weakspot_explore::{reach, reach_together};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_table};
 
 use crate::args::{OutputFormat, ReachArgs};
+use crate::cluster;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::reached::{asks_something, plainest};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
@@ -35,9 +36,9 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
 fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramResult> {
     let mut job = Job::new(&args.common.shared, &args.common.model, "reach", input.name());
     if let Some((source, parsed)) = job.read(input) {
-        if asks_something(&parsed) {
+        if asks_something(&parsed.program) {
             for &model in &args.common.model {
-                let verdict = ask_model(&mut job, &source, &parsed, model, args.algorithm, limits);
+                let verdict = ask_model(&mut job, &source, &parsed, model, args, limits);
                 job.answer.results.push(ProgramResult {
                     file: job.file.clone(),
                     name: parsed.names.program.clone(),
@@ -57,19 +58,12 @@ fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramRes
             job.refuse(None, message, None, None);
         }
     }
+    cluster::speak(&args.common, &mut job.answer);
     if job.answer.results.is_empty() {
         let nothing = job.nothing();
         job.answer.results.extend(nothing);
     }
     job.answer
-}
-
-fn asks_something(parsed: &Parsed) -> bool {
-    let points = parsed.program.threads.iter().flat_map(|t| &t.points);
-    let mut edges = points.flat_map(|p| &p.edges);
-    parsed.program.condition.is_some()
-        || !parsed.program.forbidden.is_empty()
-        || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
 }
 
 /// The verdict under one model, `None` if there is none.
@@ -78,13 +72,20 @@ fn ask_model(
     source: &Source,
     parsed: &Parsed,
     model: Model,
-    algorithm: Algorithm,
+    args: &ReachArgs,
     limits: &Limits,
 ) -> Option<Verdict> {
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
     let limits = &job.limits(limits);
-    let found = match reach(program, model, algorithm, limits, &mut Listener::new()) {
+    let listener = &mut Listener::new();
+    let found = match &args.common.processes {
+        None => reach(program, model, args.algorithm, limits, listener),
+        Some(at) => cluster::ask(at, ("reach", model), source, limits, |team| {
+            reach_together(program, team, limits, listener)
+        }),
+    };
+    let found = match found {
         Ok(found) => found,
         Err(why) => {
             job.refuse_answer(Some(model), source, (program, names), why);
@@ -104,7 +105,7 @@ fn ask_model(
     let unseen = job.shared.format == OutputFormat::Text && job.shared.quiet;
     let run = match &found.evidence {
         Some(Evidence::Run(run)) if unseen => Some(run.clone()),
-        Some(Evidence::Run(run)) => Some(plainest(parsed, model, run, limits)),
+        Some(Evidence::Run(run)) => Some(plainest(program, model, run, limits)),
         _ => None,
     };
     let answer = ReachAnswer {
@@ -121,31 +122,4 @@ fn ask_model(
     job.say(&written, &found.verdict);
     job.write_evidence("reach", source, model, &found.verdict, evidence.as_ref());
     Some(found.verdict.clone())
-}
-
-/// A violation that SC has, too, is explained best without delays. To find that out may take
-/// some work, but not much.
-fn plainest(parsed: &Parsed, model: Model, run: &Schedule, limits: &Limits) -> Schedule {
-    let program = &parsed.program;
-    if model == Model::Sc {
-        return run.clone();
-    }
-    let limits = Limits { memory: Some(8 << 20), ..*limits };
-    let sc = reach(program, Model::Sc, Algorithm::Auto, &limits, &mut Listener::new());
-    match sc.map(|found| found.into_answer().evidence) {
-        Ok(Some(Evidence::Run(sc))) => {
-            // An assertion fails in the last step, which then has no state behind it.
-            let (steps, last) = match certify::replay(Machine { program, model: Model::Sc }, &sc) {
-                Ok(_) => (sc.steps.clone(), None),
-                Err(_) => (sc.steps[..sc.steps.len() - 1].to_vec(), sc.steps.last().copied()),
-            };
-            let plain =
-                Schedule { init: sc.init.clone(), steps }.committing_at_once(program, model);
-            plain.map_or(run.clone(), |mut plain| {
-                plain.steps.extend(last);
-                plain
-            })
-        }
-        _ => run.clone(),
-    }
 }

@@ -5,7 +5,9 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model};
-use weakspot_explore::{Decide, Robust, TriangularRaceFree, robust, triangular_race_free};
+use weakspot_explore::{
+    Decide, Robust, TriangularRaceFree, robust, robust_together, triangular_race_free,
+};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::Parsed;
 use weakspot_report::{
@@ -13,6 +15,7 @@ use weakspot_report::{
 };
 
 use crate::args::{RobustAlgorithm, RobustArgs};
+use crate::cluster;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
@@ -50,6 +53,7 @@ fn answer(input: &Input, args: &RobustArgs, limits: &Limits) -> Answer<ProgramRe
             job.answer.results.extend(nothing);
         }
     }
+    cluster::speak(&args.common, &mut job.answer);
     job.answer
 }
 
@@ -70,8 +74,13 @@ fn ask_model(
     let limits = &job.limits(limits);
     let mut race = None;
     let asked = match args.trf {
-        false => robust(program, model, decide, limits, &mut Listener::new())
-            .map(|found| (found.certification(), found.into_answer())),
+        false => match &args.common.processes {
+            None => robust(program, model, decide, limits, &mut Listener::new()),
+            Some(at) => cluster::ask(at, ("robust", model), source, limits, |team| {
+                robust_together(program, model, team, limits, &mut Listener::new())
+            }),
+        }
+        .map(|found| (found.certification(), found.into_answer())),
         true => triangular_race_free(program, limits, &mut Listener::new()).map(|found| {
             race = found.race;
             let certification = found.certification();

@@ -55,4 +55,6 @@ pub enum NoAnswer {
     Rejected(Rejected),
     /// The algorithm that was asked for is not made for such a question; why.
     NotApplicable(&'static str),
+    /// The processes that were to answer together did not come together; why.
+    NotTogether(String),
 }

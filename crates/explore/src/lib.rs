@@ -37,6 +37,7 @@ mod monitored;
 mod reach;
 mod robust;
 mod sc;
+mod team;
 mod transactions;
 mod tso;
 
@@ -45,10 +46,11 @@ pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
 pub use meter::Meter;
 pub use monitored::{Interleavings, Monitored, Seen, Which, interleavings, monitored};
-pub use reach::{Algorithm, reach};
+pub use reach::{Algorithm, reach, reach_together};
 pub use robust::overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
 pub use robust::triangular::{TriangularRaceFree, triangular_race_free};
-pub use robust::{Decide, Reordered, Robust, robust};
+pub use robust::{Decide, Reordered, Robust, robust, robust_together};
+pub use team::{Link, Team};
 pub use transactions::{
     AddedFence, FencedProgram, SerialBy, Serializable, fence_program, serializable,
 };

@@ -8,6 +8,9 @@ use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::eager;
+use crate::sc::packed::Plan;
+use crate::sc::safety;
+use crate::team::Team;
 use crate::tso::{dual, lazy, portfolio};
 
 /// How a question is decided.
@@ -39,6 +42,29 @@ pub fn reach(
     let limits = limits.begin();
     let answer = decided(program, model, algorithm, &limits, progress)?;
     answer.certified(program, model, &limits)
+}
+
+/// [`reach`] under SC by several processes, each of which gets the answer.
+///
+/// # Errors
+///
+/// As for one process; also where the question takes another search than that of SC's states.
+pub fn reach_together(
+    program: &Program,
+    team: &dyn Team,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Reach>, NoAnswer> {
+    if !program.wides.is_empty() || !safety::answers_condition(program) {
+        return Err(NoAnswer::NotApplicable(
+            "this program is not for several processes: its accesses have different widths, or its \
+             condition asks whether there is a final state, or about registers",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let answer = safety::reach(program, plan, &limits, progress)?;
+    answer.certified(program, Model::Sc, &limits)
 }
 
 /// The answer before its evidence is checked, for those who check what they make of it.

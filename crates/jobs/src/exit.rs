@@ -18,6 +18,16 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// How a process ended that has the exit codes of this one; `None` if it has none.
+    pub fn of_code(code: Option<u8>) -> Exit {
+        match code {
+            Some(0) => Exit::Holds,
+            Some(1) => Exit::Violated,
+            Some(2) => Exit::Bad,
+            _ => Exit::Unknown,
+        }
+    }
+
     /// What a verdict means for it.
     pub fn of(verdict: &Verdict) -> Exit {
         match verdict {

@@ -31,6 +31,7 @@ pub mod job;
 pub mod kept;
 pub mod output;
 pub mod pool;
+pub mod reached;
 pub mod signed;
 pub mod terminal;
 pub mod within;

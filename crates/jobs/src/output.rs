@@ -15,6 +15,25 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     file.finish()
 }
 
+/// Writes files, by name, to a folder, which is made if it is not there.
+pub fn write_all(files: &[(String, Vec<u8>)], folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("failed to make {}", folder.display()))?;
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).with_context(|| failed(&path))?;
+    }
+    Ok(())
+}
+
+/// Whether a reader has gone who has seen enough, as in `| head`.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    })
+}
+
 /// Where the product of a command goes: a file, or standard output for `-` and for no path.
 pub enum Sink {
     /// A file.

@@ -362,6 +362,9 @@ pub fn workers(common: &Common, inputs: usize) -> usize {
 
 /// Refuses options that do not go with these inputs.
 pub fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
+    if common.processes.is_some() && inputs.len() != 1 {
+        bail!("--hosts takes one file: all processes search for one answer");
+    }
     check_models(&common.shared, inputs, &common.model)
 }
 

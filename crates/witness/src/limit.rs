@@ -4,9 +4,17 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
-use weakspot_core::{Limit, ThreadId};
+use weakspot_core::{Limit, LostProcess, ThreadId};
 
 use crate::line::{line, seconds};
+
+/// How a process is lost, by its key.
+const LOST: [(&str, LostProcess); 4] = [
+    ("gone", LostProcess::Gone),
+    ("silent", LostProcess::Silent),
+    ("absent", LostProcess::Absent),
+    ("garbled", LostProcess::Garbled),
+];
 
 /// The limit as a JSON object.
 #[derive(Serialize)]
@@ -33,6 +41,10 @@ pub struct LimitJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    process: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
@@ -56,6 +68,8 @@ impl LimitJson {
             executions: None,
             preemptions: None,
             steps: None,
+            process: None,
+            lost: None,
             message: None,
         };
         match limit {
@@ -68,6 +82,10 @@ impl LimitJson {
                 ..none("buffer")
             },
             Limit::Interrupted => none("interrupted"),
+            Limit::Process { process, why } => {
+                let lost = LOST.iter().find(|(_, lost)| lost == why).map(|(key, _)| *key);
+                LimitJson { process: Some(*process), lost, ..none("process") }
+            }
             Limit::Torn(offset) => LimitJson { offset: Some(*offset), ..none("torn") },
             Limit::Window(n) => LimitJson { operations: Some(*n), ..none("window") },
             Limit::Overlap => none("overlap"),
@@ -103,6 +121,11 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
             unbounded: json.get("unbounded")?.as_bool()?,
         },
         "interrupted" => Limit::Interrupted,
+        "process" => {
+            let key = json.get("lost")?.as_str()?;
+            let process = usize::try_from(json.get("process")?.as_u64()?).ok()?;
+            Limit::Process { process, why: LOST.iter().find(|(lost, _)| *lost == key)?.1 }
+        }
         "torn" => Limit::Torn(json.get("offset")?.as_u64()?),
         "window" => Limit::Window(usize::try_from(json.get("operations")?.as_u64()?).ok()?),
         "overlap" => Limit::Overlap,
@@ -132,6 +155,7 @@ mod tests {
             Limit::Memory(1_600),
             Limit::Buffer { thread, entries: 16, unbounded: true },
             Limit::Interrupted,
+            Limit::Process { process: 2, why: LostProcess::Silent },
             Limit::Torn(96),
             Limit::Window(100_000),
             Limit::Overlap,

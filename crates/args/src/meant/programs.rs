@@ -68,12 +68,25 @@ pub struct ReachArgs {
 }
 
 pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
-    let typed::Reach { files, algorithm, witness, buffers, common } = typed;
+    let typed::Reach { files, algorithm, processes, witness, buffers, common } = typed;
+    let processes = super::cluster::processes(processes)?;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
     let models = if no_buffers { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
+    let models = if processes.is_some() { &[Model::Sc] } else { models };
     let common = super::common(common, models, Some(&buffers), Some(witness))?;
+    let common = match processes {
+        Some(_) if common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto => {
+            return Err(Usage(
+                "--hosts is for `reach --model sc` and for `robust`: store buffers and other \
+                 algorithms take one process"
+                    .to_owned(),
+            ));
+        }
+        Some(at) => at.add_to(common),
+        None => common,
+    };
     if no_buffers && common.model.contains(&Model::Sc) {
         return Err(Usage(
             "--algorithm lazy, unroll and dual answer for TSO and PSO only: expected --model tso \
@@ -107,7 +120,8 @@ pub struct RobustArgs {
 }
 
 pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
-    let typed::Robust { files, algorithm, trf, witness, common } = typed;
+    let typed::Robust { files, algorithm, trf, processes, witness, common } = typed;
+    let processes = super::cluster::processes(processes)?;
     if trf && algorithm.is_some() {
         return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
     }
@@ -130,6 +144,17 @@ pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
             "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
         ));
     }
+    let common = match processes {
+        Some(_) if trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1 => {
+            return Err(Usage(
+                "--hosts is for one model and --algorithm pending: expected --model tso, pso or \
+                 pso-own, without --trf"
+                    .to_owned(),
+            ));
+        }
+        Some(at) => at.add_to(common),
+        None => common,
+    };
     Ok(RobustArgs { files, algorithm, trf, common })
 }
 

@@ -80,6 +80,8 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "ALGORITHM")]
     pub(crate) algorithm: Option<ReachAlgorithm>,
     #[command(flatten)]
+    pub(crate) processes: super::Processes,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) buffers: Buffers,
@@ -137,6 +139,8 @@ pub(crate) struct Robust {
     /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
     #[arg(long)]
     pub(crate) trf: bool,
+    #[command(flatten)]
+    pub(crate) processes: super::Processes,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]

@@ -70,6 +70,7 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     let common = Common {
         model: args.model.clone(),
         buffer_limit: args.buffer_limit,
+        processes: None,
         language: args.language,
         shared: shared.clone(),
     };

@@ -606,6 +606,16 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
+            Several processes:
+                  --hosts <FILE>
+                      Search together with other processes: a file with a line HOST:PORT for each
+
+                  --process <N>
+                      Which of them this is, from 0 on; process 0 prints the answer
+
+                  --token <FILE>
+                      A file with what they know each other by, which only its owner may read
+
             A robust program behaves as if memory were sequentially consistent, whatever it
             asks or asserts (but for control points inside of atomic blocks). For one that
             is not: the store and the later access that overtakes it, with their lines, a

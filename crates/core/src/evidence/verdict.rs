@@ -50,6 +50,19 @@ pub enum Evidence {
     Inductive(StateSet),
 }
 
+/// How a process was lost that searched together with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostProcess {
+    /// It has ended, or its connection.
+    Gone,
+    /// Nothing was heard of it for a while.
+    Silent,
+    /// It did not come in the first place.
+    Absent,
+    /// It said something that has no meaning.
+    Garbled,
+}
+
 /// What stopped a search before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -68,6 +81,13 @@ pub enum Limit {
     },
     /// The user asked to stop.
     Interrupted,
+    /// One of several processes that search together was lost.
+    Process {
+        /// Which one.
+        process: usize,
+        /// How.
+        why: LostProcess,
+    },
     /// The input ends in the middle of something; all before this many bytes was read.
     Torn(u64),
     /// The input was looked at in windows of so many operations, and is longer.

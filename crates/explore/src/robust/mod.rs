@@ -20,6 +20,7 @@ use crate::answer::NoAnswer;
 use crate::robust::tidy::tidy;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
+use crate::team::Team;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -81,6 +82,31 @@ pub fn robust(
     Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
 }
 
+/// [`robust`] by several processes, each of which gets the answer. [`Decide::Pending`] is what they do.
+///
+/// # Errors
+///
+/// As for one process; also where robustness takes another search than that.
+pub fn robust_together(
+    program: &Program,
+    model: Model,
+    team: &dyn Team,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Robust>, NoAnswer> {
+    if !program.wides.is_empty() || !pending::is_for(program, model) {
+        return Err(NoAnswer::NotApplicable(
+            "this program is not for several processes: its accesses have different widths, its \
+             atomic blocks depend on values under PSO, or it has too many threads",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let answer = pending::robust(program, model, plan, &limits, progress)?;
+    let answer = tidied(program, model, answer, &limits);
+    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+}
+
 /// The answer before its evidence is checked, for those who check what they make of it.
 pub(crate) fn decided(
     program: &Program,
@@ -91,7 +117,7 @@ pub(crate) fn decided(
 ) -> Result<Robust, NoAnswer> {
     let limits = &limits.begin();
     let plan = Plan::breadth_first(limits.workers);
-    let mut answer = match (pending::is_for(program, model), decide) {
+    let answer = match (pending::is_for(program, model), decide) {
         _ if !program.wides.is_empty() => wide::search(program, model, limits, progress)?,
         (true, Decide::Attack)
             if model == Model::Tso && program.threads.len() <= attack::MOST_THREADS =>
@@ -111,13 +137,18 @@ pub(crate) fn decided(
         (true, _) => pending::robust(program, model, plan, limits, progress)?,
         (false, _) => plain_pending::search(program, model, limits, progress)?,
     };
+    Ok(tidied(program, model, answer, limits))
+}
+
+/// The answer with a run that is easier to follow.
+fn tidied(program: &Program, model: Model, mut answer: Robust, limits: &Limits) -> Robust {
     if let Some(Evidence::Run(run)) = &answer.evidence
         && let Some((run, reordered)) = tidy(program, model, run, limits)
     {
         answer.evidence = Some(Evidence::Run(run));
         answer.reordered = Some(reordered);
     }
-    Ok(answer)
+    answer
 }
 
 /// The program with the same runs, but nothing that would end a search for faults early.

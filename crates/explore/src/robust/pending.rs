@@ -29,9 +29,10 @@ use crate::robust::delay::{Pair, Pairs, delay};
 use crate::robust::holds;
 use crate::sc::frame::{Fields, Frame, Row};
 use crate::sc::independence::Access;
-use crate::sc::packed::{Ended, Plan, search};
+use crate::sc::packed::{Ended, Plan};
 use crate::sc::product::{Product, Taken, Watch};
-use crate::sc::threads::{ActKind, Threads};
+use crate::sc::spread::search_together;
+use crate::sc::threads::{ActKind, Missing, Threads};
 
 /// Programs with more threads are not for this search: it keeps a set of threads as bits.
 const MOST_THREADS: usize = 32 * AFTER.len();
@@ -46,7 +47,7 @@ pub(crate) fn is_for(program: &Program, model: Model) -> bool {
 pub(crate) fn robust(
     program: &Program,
     model: Model,
-    plan: Plan,
+    plan: Plan<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Robust, NoAnswer> {
@@ -54,7 +55,7 @@ pub(crate) fn robust(
     let mut threads = Threads::new(program, true);
     let product = Product::new(program, &threads, Pending::new(program, model, false));
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
     let (verdict, evidence, reordered) = match found.ended {
@@ -79,7 +80,7 @@ pub(crate) fn robust(
 pub(crate) fn overtakings(
     program: &Program,
     model: Model,
-    plan: Plan,
+    plan: Plan<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Pairs, NoAnswer> {
@@ -88,7 +89,7 @@ pub(crate) fn overtakings(
     let product = Product::new(program, &threads, Pending::new(program, model, true));
     let product = product.without_symmetry();
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter);
     let limit = match found.ended {
         Ended::Fault(failure) => return Err(NoAnswer::Fault(failure)),
         Ended::Limit(limit) => Some(limit),
@@ -377,13 +378,19 @@ impl Watch for Pending<'_> {
     }
 
     /// Not the thread of the pending store, and nothing that has to do with it.
-    fn may_go_first(&self, _: &Threads<'_>, row: &Row<'_>, t: usize, next: Access) -> bool {
+    fn may_go_first(
+        &self,
+        _: &Threads<'_>,
+        row: &Row<'_>,
+        t: usize,
+        next: Access,
+    ) -> Result<bool, Missing> {
         let touches = |loc: u32| {
             (next.reads | next.writes) & loc_bit(loc) != 0
                 && (row.of_loc(loc, FLAGS) != 0 || row.field(LOC) == loc + 1)
         };
-        row.field(THREAD) == 0
-            || row.field(THREAD) != t as u32 + 1 && !row.frame.locs(row.row).any(touches)
+        Ok(row.field(THREAD) == 0
+            || row.field(THREAD) != t as u32 + 1 && !row.frame.locs(row.row).any(touches))
     }
 
     /// Nobody else will ever access the location of the pending store.
@@ -485,7 +492,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let workers = if expected.states.is_multiple_of(16) { vec![1, 2] } else { vec![1] };
         workers.into_iter().any(|workers| {
-            let plan = Plan { order: Order::Breadth, workers, large: 4 };
+            let plan = Plan { order: Order::Breadth, workers, large: 4, team: None };
             let answer = robust(program, model, plan, &LIMITS, &mut Silent);
             let Ok(answer) = answer else { return true };
             answer.verdict != expected.verdict
@@ -519,7 +526,7 @@ mod tests {
                 _ => crate::sc::symmetry::tests::copies(seed),
             };
             let states = |workers| {
-                let plan = Plan { order: Order::Breadth, workers, large: 4 };
+                let plan = Plan { order: Order::Breadth, workers, large: 4, team: None };
                 let answer = robust(&program, Model::Tso, plan, &LIMITS, &mut Silent).ok()?;
                 (answer.verdict == Verdict::Holds).then_some(answer.states)
             };

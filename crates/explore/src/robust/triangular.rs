@@ -79,7 +79,7 @@ pub fn triangular_race_free(
 
 fn decide(
     program: &Program,
-    plan: Plan,
+    plan: Plan<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<TriangularRaceFree, NoAnswer> {

@@ -4,6 +4,7 @@
 
 use weakspot_core::Value;
 
+use crate::intern::hash;
 use crate::sc::frame::{Fields, Frame};
 use crate::sc::symmetry::{Class, Symmetry};
 use crate::sc::threads::{Missing, Threads};
@@ -100,10 +101,24 @@ impl Class {
             fields.locs.iter().for_each(|&f| add(u64::from(row[frame.field(f)] == loc + 1)));
         }
         if let Some(&id) = self.ids.get(i) {
-            for loc in frame.locs(row) {
-                let holds = |at: usize| u64::from(threads.locs.value(loc, row[at]) == id);
-                add(holds(frame.value(loc)));
-                fields.values.iter().for_each(|&f| add(holds(frame.of_loc(loc, f))));
+            let holds = |loc: u32, at: usize| u64::from(threads.locs.value(loc, row[at]) == id);
+            let (locs, known) = (frame.locs(row), threads.locs.known_at_once());
+            for loc in locs.start..locs.end.min(known) {
+                add(holds(loc, frame.value(loc)));
+                fields.values.iter().for_each(|&f| add(holds(loc, frame.of_loc(loc, f))));
+            }
+            // Locations that are met on the way have other numbers in other processes, and are
+            // missing in older rows: they count in no order, and only where they hold the number.
+            let mut met = 0u64;
+            for loc in known..locs.end {
+                let places = fields.values.iter().map(|&f| frame.of_loc(loc, f));
+                for (i, at) in std::iter::once(frame.value(loc)).chain(places).enumerate() {
+                    let place = [threads.locs.addr(loc), i as Value];
+                    met = met.wrapping_add(holds(loc, at) * hash(&place));
+                }
+            }
+            if met != 0 {
+                add(met);
             }
         }
         Ok(key)

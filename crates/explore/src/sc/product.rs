@@ -30,6 +30,7 @@ use crate::sc::packed::{Expanded, Sleep, Successors, System};
 use crate::sc::symmetry::Symmetry;
 use crate::sc::threads::{Act, ActKind, Missing, Threads};
 use crate::sc::walk::full;
+use crate::sc::wire::Framed;
 
 /// What is looked for along the runs.
 pub(crate) trait Watch: Sync {
@@ -55,8 +56,15 @@ pub(crate) trait Watch: Sync {
     fn minds_fences(&self, row: &Row<'_>, t: usize) -> bool;
 
     /// Whether it is all the same to the watch if thread `t`, which may do no other accesses than
-    /// `next`, moves before all others.
-    fn may_go_first(&self, threads: &Threads<'_>, row: &Row<'_>, t: usize, next: Access) -> bool;
+    /// `next`, moves before all others. What the tables lack is asked for: the answer must not depend on
+    /// what was met before, or else the number of states would.
+    fn may_go_first(
+        &self,
+        threads: &Threads<'_>,
+        row: &Row<'_>,
+        t: usize,
+        next: Access,
+    ) -> Result<bool, Missing>;
 
     /// Whether nothing will be found from here on, by what each thread may do in future.
     fn is_hopeless(&self, row: &Row<'_>, future: &dyn Fn(usize) -> Access) -> bool;
@@ -204,23 +212,29 @@ impl<'p, W: Watch> Product<'p, W> {
             return Ok(());
         }
         let may_go_alone = |t: usize, next: Access| {
-            next != Access::default()
+            let may = next != Access::default()
                 && next != Access::ALL
                 && !self.in_loop[t][threads.point(t, row[t]).index()]
-                && (0..n).all(|u| u == t || !future(u).conflicts(next))
-                && self.watch.may_go_first(threads, &view, t, next)
+                && (0..n).all(|u| u == t || !future(u).conflicts(next));
+            if may { self.watch.may_go_first(threads, &view, t, next) } else { Ok(false) }
         };
         let access = |_, act: &Act| Access::of(act);
         if n > MOST_ASLEEP {
             for t in 0..n {
-                if may_go_alone(t, next_access(threads, row, t, access)?) {
+                if may_go_alone(t, next_access(threads, row, t, access)?)? {
                     return self.move_thread(threads, row, t, &|_| 0, sink);
                 }
             }
             return (0..n).try_for_each(|t| self.move_thread(threads, row, t, &|_| 0, sink));
         }
         let next = next_accesses(threads, row, n, access)?;
-        let alone = (0..n).find(|&t| may_go_alone(t, next[t]));
+        let mut alone = None;
+        for (t, &next) in next[..n].iter().enumerate() {
+            if may_go_alone(t, next)? {
+                alone = Some(t);
+                break;
+            }
+        }
         not_asleep(sleep, &next[..n], alone, access, |t, asleep| {
             self.move_thread(threads, row, t, asleep, sink)
         })
@@ -358,6 +372,12 @@ impl<'p, W: Watch> Product<'p, W> {
                 }
             }
         }
+    }
+}
+
+impl<W: Watch> Framed for Product<'_, W> {
+    fn frame(&self) -> (Frame, Fields) {
+        (self.frame, W::FIELDS)
     }
 }
 

@@ -17,9 +17,10 @@ use crate::answer::{NoAnswer, Reach};
 use crate::meter::Meter;
 use crate::sc::frame::{Fields, Row};
 use crate::sc::independence::Access;
-use crate::sc::packed::{Ended, Plan, search};
+use crate::sc::packed::{Ended, Plan};
 use crate::sc::product::{Product, Taken, Watch};
-use crate::sc::threads::{ActKind, Threads};
+use crate::sc::spread::search_together;
+use crate::sc::threads::{ActKind, Missing, Threads};
 
 /// Whether the condition of `program` is answered here, with everything else.
 pub(crate) fn answers_condition(program: &Program) -> bool {
@@ -42,7 +43,7 @@ fn mentioned(condition: &Condition) -> Vec<RegId> {
 /// neither, does the condition hold, where [`answers_condition`]?
 pub(crate) fn reach(
     program: &Program,
-    plan: Plan,
+    plan: Plan<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
@@ -64,7 +65,7 @@ pub(crate) fn reach(
 fn search_for(
     program: &Program,
     condition: Option<&Condition>,
-    plan: Plan,
+    plan: Plan<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
@@ -80,7 +81,7 @@ fn search_for(
         product = product.with_symmetry_that_keeps(&seen);
     }
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter);
     let states = found.states;
     let mut threads = found.tables;
     let (verdict, violation, evidence) = match found.ended {
@@ -185,19 +186,30 @@ impl Watch for Bad<'_> {
     }
 
     /// A thread must not stand at a point that is named, nor come to one.
-    fn may_go_first(&self, threads: &Threads<'_>, row: &Row<'_>, t: usize, _: Access) -> bool {
+    fn may_go_first(
+        &self,
+        threads: &Threads<'_>,
+        row: &Row<'_>,
+        t: usize,
+        _: Access,
+    ) -> Result<bool, Missing> {
         let local = row.row[t];
         let named = |l: u32| self.names(t, Some(threads.point(t, l)));
-        let stays_away = || {
-            threads.acts(t, local).is_ok_and(|acts| {
-                acts.iter().enumerate().all(|(i, &act)| {
-                    let seen = row.row[row.frame.value(act.loc)];
-                    let after = threads.after(t, local, i, act, seen);
-                    after.is_ok_and(|(_, to)| to.iter().all(|&l| !named(l)))
-                })
-            })
-        };
-        !self.names(t, None) || !named(local) && stays_away()
+        if !self.names(t, None) {
+            return Ok(true);
+        }
+        if named(local) {
+            return Ok(false);
+        }
+        for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
+            // What comes later in the row was met by now, too.
+            let seen = row.row.get(row.frame.value(act.loc)).copied().unwrap_or(0);
+            let (_, to) = threads.after(t, local, i, act, seen)?;
+            if to.iter().any(|&l| named(l)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn is_hopeless(&self, _: &Row<'_>, _: &dyn Fn(usize) -> Access) -> bool {
@@ -231,7 +243,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let plans = &plans[..if expected.states % 16 == 0 { 3 } else { 2 }];
         plans.iter().any(|&(order, workers)| {
-            let plan = Plan { order, workers, large: 4 };
+            let plan = Plan { order, workers, large: 4, team: None };
             let Ok(answer) = reach(program, plan, &limits, &mut Silent) else { return true };
             let unsafe_ = expected.forbidden || expected.failure.is_some();
             let ends_badly = program.condition.as_ref().is_some_and(|condition| {

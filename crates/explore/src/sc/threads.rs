@@ -105,6 +105,8 @@ pub(crate) struct Locs {
     values: Vec<Vec<Value>>,
     value_number: FxHashMap<(u32, Value), u32>,
     undeclared: Undeclared,
+    /// So many are known from the program's text.
+    known_at_once: u32,
 }
 
 /// An entry that the tables lack.
@@ -162,6 +164,7 @@ impl<'p> Threads<'p> {
                 let _ = locs.loc(*addr);
             }
         }
+        locs.known_at_once = locs.len() as u32;
         let tables = (0..program.threads.len()).map(table).collect();
         Threads {
             locs,
@@ -235,6 +238,33 @@ impl<'p> Threads<'p> {
             Some(local) => Ok(local),
             None => Err(Missing::Local(to, point, regs)),
         }
+    }
+
+    /// What local state `local` of thread `t` stands for: its point and registers, and whether it goes
+    /// on by single silent steps.
+    pub(crate) fn entry(&self, t: usize, local: u32) -> (bool, &[Value]) {
+        (self.is_capped(t, local), self.tables[t].states.get(local))
+    }
+
+    /// Whether a local state goes on by single silent steps. Hardly any does.
+    pub(crate) fn is_capped(&self, t: usize, local: u32) -> bool {
+        let capped = &self.tables[t].capped;
+        !capped.is_empty() && capped.contains(&local)
+    }
+
+    /// The local state of thread `t` that another process knows as this; `None` if there is none such.
+    pub(crate) fn meet(&mut self, t: usize, capped: bool, contents: &[Value]) -> Option<u32> {
+        let table = self.tables.get_mut(t)?;
+        let (&point, regs) = contents.split_first()?;
+        let point = usize::try_from(point).ok().filter(|&p| p < table.code.points.len())?;
+        if regs.len() != table.code.regs.len() {
+            return None;
+        }
+        let local = table.intern(PointId::new(point), regs);
+        if capped && table.capped.insert(local) {
+            table.ranges[local as usize] = UNKNOWN;
+        }
+        Some(local)
     }
 
     /// Where thread `t` may stand at the start.
@@ -658,6 +688,7 @@ impl Locs {
             addrs,
             value_number: FxHashMap::default(),
             undeclared: program.undeclared,
+            known_at_once: 0,
         };
         for (i, loc) in program.locs.iter().enumerate() {
             for &value in &loc.init {
@@ -669,6 +700,11 @@ impl Locs {
 
     pub(crate) fn len(&self) -> usize {
         self.addrs.len()
+    }
+
+    /// So many locations are known from the program's text, and so have the same numbers always.
+    pub(crate) fn known_at_once(&self) -> u32 {
+        self.known_at_once
     }
 
     pub(crate) fn addr(&self, loc: u32) -> Value {
@@ -690,7 +726,8 @@ impl Locs {
         self.value_number.get(&(loc, value)).copied().ok_or(Missing::Number(loc, value))
     }
 
-    fn loc(&mut self, addr: Value) -> Result<u32, FailureKind> {
+    /// The location at `addr`, which is met if it was not before.
+    pub(crate) fn loc(&mut self, addr: Value) -> Result<u32, FailureKind> {
         match (self.number.get(&addr), self.undeclared) {
             (Some(&loc), _) => Ok(loc),
             (None, Undeclared::Fault) => Err(FailureKind::BadAddress(addr)),
@@ -715,8 +752,8 @@ impl Locs {
         }
     }
 
-    /// The number of `value` at `loc`.
-    fn number(&mut self, loc: u32, value: Value) -> u32 {
+    /// The number of `value` at `loc`, which is met if it was not before.
+    pub(crate) fn number(&mut self, loc: u32, value: Value) -> u32 {
         let values = &mut self.values[loc as usize];
         *self.value_number.entry((loc, value)).or_insert_with(|| {
             values.push(value);

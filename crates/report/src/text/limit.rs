@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weakspot_core::{Limit, Names};
+use weakspot_core::{Limit, LostProcess, Names};
 use weakspot_witness::LimitJson;
 
 use crate::text::show::thread_name;
@@ -26,6 +26,15 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             )
         }
         Limit::Interrupted => "the search was interrupted".to_owned(),
+        Limit::Process { process, why } => {
+            let what = match why {
+                LostProcess::Gone => "ended before the search did",
+                LostProcess::Silent => "was not heard of any more",
+                LostProcess::Absent => "did not come to the search",
+                LostProcess::Garbled => "said something that has no meaning",
+            };
+            format!("process {process} {what}")
+        }
         Limit::Torn(offset) => format!("the log is torn at offset {offset}"),
         Limit::Window(operations) => format!(
             "only windows of {} operations were checked",

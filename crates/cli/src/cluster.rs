@@ -1,0 +1,44 @@
+//! `weakspot cluster`, and questions that several processes answer together.
+
+use anyhow::Result;
+use weakspot_cluster::{Question, local};
+use weakspot_core::{Limits, Model};
+use weakspot_explore::{NoAnswer, Team};
+use weakspot_input::Source;
+
+use crate::args::{Common, LocalArgs, ProcessArgs, VERSION};
+use weakspot_jobs::exit::Exit;
+use weakspot_jobs::interrupt;
+use weakspot_jobs::pool::Answer;
+
+/// Process 0 prints the answer for all.
+pub(crate) fn speak<T>(common: &Common, answer: &mut Answer<T>) {
+    if common.processes.as_ref().is_some_and(|at| at.process > 0) {
+        answer.out.clear();
+    }
+}
+
+/// Puts a question to all processes.
+pub(crate) fn ask<T>(
+    at: &ProcessArgs,
+    (question, model): (&str, Model),
+    source: &Source,
+    limits: &Limits,
+    ask: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
+) -> Result<T, NoAnswer> {
+    let question =
+        Question { version: VERSION, what: format!("{question} {model}"), text: &source.text };
+    let files = (at.hosts.as_path(), at.token.as_path());
+    weakspot_cluster::ask(files, at.process, &question, limits, interrupt::asked, ask)
+}
+
+/// Starts processes on this machine.
+pub(crate) fn run(args: &LocalArgs) -> Result<Exit> {
+    interrupt::watch();
+    let command = std::env::current_exe()?;
+    let ended = local(args.processes, &command, &args.question, interrupt::asked)?;
+    for complaint in &ended.complaints {
+        eprintln!("error: {complaint}");
+    }
+    Ok(Exit::of_code(ended.code))
+}

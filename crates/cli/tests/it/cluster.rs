@@ -1,0 +1,314 @@
+//! One search by several processes: answers are those of one, and what is lost or wrong is named.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::{Ran, run, weakspot};
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(ran.out.lines().next().unwrap_or_default()).unwrap_or_else(|e| {
+        panic!("{e}: {}{}", ran.out, ran.err);
+    })
+}
+
+/// The same answers with the same exit codes, and evidence that is good.
+#[test]
+fn answers_are_those_of_one_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let witness = folder.path().join("w.json");
+    let witness = witness.to_str().expect("a path");
+    for question in [
+        "reach --model sc --format json corpus/programs/mcs-4.weak",
+        "robust --model tso --format json corpus/programs/lamport-fast-3.weak",
+        "robust --model pso --format json corpus/programs/peterson.weak",
+        "robust --model tso --format json corpus/programs/peterson-fenced.weak",
+    ] {
+        let question: Vec<&str> = question.split(' ').collect();
+        let one = run(&question, "");
+        let local = [&["cluster", "local", "2", "--"], &question[..], &["-j", "1"]].concat();
+        let together = run(&[&local[..], &["--witness", witness]].concat(), "");
+        assert_eq!((together.code, &together.err[..]), (one.code, ""), "{question:?}");
+        assert_eq!(together.out.lines().count(), 1);
+        let (one, together) = (json(&one), json(&together));
+        assert_eq!(one["verdict"], together["verdict"]);
+        let keys =
+            |v: &Value| v.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&one), keys(&together));
+        if one["verdict"] == "holds" {
+            let key = if question[0] == "reach" { "explored" } else { "states" };
+            assert!(one[key].as_u64().is_some_and(|states| states > 100));
+            assert_eq!(one[key], together[key], "{question:?}");
+        }
+        let file = question[question.len() - 1];
+        let certified = run(&["certify", file, witness], "");
+        assert_eq!(certified.code, Some(0), "{}{}", certified.out, certified.err);
+    }
+}
+
+#[test]
+fn what_takes_one_process_is_refused() {
+    let check = |line: &str, expected: expect_test::Expect| {
+        let ran = run(&line.split(' ').collect::<Vec<_>>(), "");
+        expected.assert_eq(&format!("{}{}exit code {:?}\n", ran.out, ran.err, ran.code));
+    };
+    check(
+        "cluster local 2 -- reach --model tso corpus/programs/peterson.weak",
+        expect![[r#"
+        error: --hosts is for `reach --model sc` and for `robust`: store buffers and other algorithms take one process
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- litmus corpus/litmus/SB.litmus",
+        expect![[r#"
+        error: no question for several processes: `litmus corpus/litmus/SB.litmus`; expected `reach --model sc FILE` or `robust --model tso FILE`
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- robust corpus/programs/peterson.weak",
+        expect![[r#"
+        error: --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- robust --trf corpus/programs/peterson.weak",
+        expect![[r#"
+        error: --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 --timeout 3s -- reach corpus/programs/peterson.weak",
+        expect![[r#"
+        error: `weakspot cluster local` has no --timeout: options are those of the question, as in `weakspot cluster local 2 -- reach --timeout 1h FILE`
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "reach --hosts hosts.txt --process 0 corpus/programs/peterson.weak",
+        expect![[r#"
+        error: --hosts takes --process N, which of the hosts this is, and --token FILE, what they know each other by
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "reach --process 0 corpus/programs/peterson.weak",
+        expect![[r#"
+        error: --process is for one search by several processes: expected --hosts FILE
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- reach --model sc corpus/litmus/SB.litmus",
+        expect![[r#"
+        error: corpus/litmus/SB.litmus: this program is not for several processes: its accesses have different widths, or its condition asks whether there is a final state, or about registers
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- reach --model sc corpus/programs",
+        expect![[r#"
+        error: --hosts takes one file: all processes search for one answer
+        exit code Some(2)
+    "#]],
+    );
+    check(
+        "cluster local 2 -- reach --model sc no-such-file.weak",
+        expect![[r#"
+        error: no-such-file.weak: failed to read: No such file or directory (os error 2)
+        exit code Some(2)
+    "#]],
+    );
+}
+
+/// A program with very many states.
+const LARGE: &str = "
+    shared a = 0, b = 0, c = 0, d = 0
+    thread p { var x; while (1) { x = b; assert(x >= 0); a = (x + c * 3 + 1) % 97 } }
+    thread q { var x; while (1) { x = c; b = (x + d * 5 + 2) % 89 } }
+    thread r { var x; while (1) { x = d; c = (x + a * 7 + 3) % 83 } }
+    thread s { var x; while (1) { x = a; d = (x + b * 11 + 4) % 79 } }
+";
+
+/// Processes that were started one by one; those that are left are ended with this.
+struct Started {
+    folder: tempfile::TempDir,
+    children: Vec<Child>,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Started {
+    /// A list of hosts and a token for so many processes, none of which is started.
+    fn none(processes: usize) -> Started {
+        let folder = tempfile::tempdir().expect("a folder");
+        let free: Vec<_> = (0..processes)
+            .map(|_| std::net::TcpListener::bind("127.0.0.1:0").expect("a port"))
+            .collect();
+        let hosts: String =
+            free.iter().map(|l| format!("{}\n", l.local_addr().expect("an address"))).collect();
+        std::fs::write(folder.path().join("hosts.txt"), hosts).expect("written");
+        token(&folder.path().join("token"), 'a');
+        Started { folder, children: Vec::new() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().expect("a path").to_owned()
+    }
+
+    /// Starts a process with the question of `text`.
+    fn start(&mut self, process: usize, text: &str, token: &str, more: &[&str]) {
+        let file = self.path(&format!("{process}.weak"));
+        std::fs::write(&file, text).expect("written");
+        let child = weakspot()
+            .args(["reach", "--model", "sc", "--format", "json", "-j", "1"])
+            .args(["--hosts", &self.path("hosts.txt"), "--token", &self.path(token)])
+            .args(["--process", &process.to_string()])
+            .args(more)
+            .arg(file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        self.children.push(child.expect("started"));
+    }
+
+    /// What the process that was started as number `i` says in the end.
+    fn end(&mut self, i: usize) -> Ran {
+        let output = self.children.remove(i).wait_with_output().expect("it ends");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+}
+
+fn token(path: &Path, letter: char) {
+    std::fs::write(path, letter.to_string().repeat(32)).expect("written");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(path, mode).expect("changed");
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status();
+    assert!(status.expect("kill").success());
+}
+
+/// kill -9 in the middle of a search: the others say so within seconds, and name it.
+#[test]
+fn a_process_that_dies_is_named() {
+    let mut started = Started::none(3);
+    for process in 0..3 {
+        started.start(process, LARGE, "token", &["--timeout", "60s"]);
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(&started.children[2], "-9");
+    let began = Instant::now();
+    for i in [1, 0] {
+        let ran = started.end(i);
+        assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+        assert_eq!(ran.err, "");
+        if i == 0 {
+            let limit = &json(&ran)["limit"];
+            assert_eq!(limit["message"], "process 2 ended before the search did");
+            assert_eq!((&limit["process"], &limit["lost"]), (&2.into(), &"gone".into()));
+        }
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// A process that stands still is given up.
+#[test]
+fn a_process_that_hangs_is_named() {
+    let mut started = Started::none(2);
+    for process in 0..2 {
+        started.start(process, LARGE, "token", &["--timeout", "60s"]);
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(&started.children[1], "-STOP");
+    let began = Instant::now();
+    let ran = started.end(0);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert_eq!(json(&ran)["limit"]["message"], "process 1 was not heard of any more");
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+}
+
+/// Time is up for all, and Ctrl-C in one process is for all.
+#[test]
+fn limits_and_signals_end_all_processes() {
+    let mut started = Started::none(2);
+    started.start(0, LARGE, "token", &["--timeout", "60s"]);
+    started.start(1, LARGE, "token", &["--timeout", "2s"]);
+    let began = Instant::now();
+    let ran = started.end(0);
+    assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"time".into()));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    let mut started = Started::none(2);
+    for process in 0..2 {
+        started.start(process, LARGE, "token", &["--timeout", "60s"]);
+    }
+    std::thread::sleep(Duration::from_millis(1000));
+    signal(&started.children[1], "-INT");
+    let ran = started.end(0);
+    assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"interrupted".into()));
+}
+
+#[test]
+fn memory_is_for_each_process() {
+    let mut started = Started::none(2);
+    for process in 0..2 {
+        started.start(process, LARGE, "token", &["--memory", "48MB", "--timeout", "60s"]);
+    }
+    let ran = started.end(0);
+    assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"memory".into()));
+}
+
+/// What is wrong with a process is said by itself, with exit code 2.
+#[test]
+fn wrong_tokens_programs_and_lists_are_refused() {
+    let check = |started: &mut Started, i: usize, expected: &str| {
+        let ran = started.end(i);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    };
+    let mut started = Started::none(2);
+    token(&started.folder.path().join("other"), 'b');
+    started.start(0, LARGE, "token", &["--timeout", "3s"]);
+    started.start(1, LARGE, "other", &[]);
+    check(&mut started, 1, "has another token");
+    let ran = started.end(0);
+    assert_eq!(ran.code, Some(3));
+    assert_eq!(json(&ran)["limit"]["message"], "process 1 did not come to the search");
+
+    let mut started = Started::none(2);
+    started.start(0, LARGE, "token", &[]);
+    started.start(1, &LARGE.replace("97", "96"), "token", &[]);
+    check(&mut started, 1, "the program differs");
+    check(&mut started, 0, "the program differs");
+
+    let mut started = Started::none(1);
+    std::fs::write(started.path("hosts.txt"), "# mine\n127.0.0.1\n").expect("written");
+    started.start(0, LARGE, "token", &[]);
+    check(&mut started, 0, "hosts.txt:2:1: bad address `127.0.0.1`: expected HOST:PORT");
+
+    let mut started = Started::none(1);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(started.path("token"), mode).expect("changed");
+    started.start(0, LARGE, "token", &[]);
+    check(&mut started, 0, "others may read the token");
+
+    let mut started = Started::none(2);
+    started.start(7, LARGE, "token", &[]);
+    check(&mut started, 0, "there is no process 7");
+}

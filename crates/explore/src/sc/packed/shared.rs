@@ -1,0 +1,85 @@
+//! What the workers of one process share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use weakspot_core::Limit;
+use weakspot_core::machine::Failure;
+
+use super::system::System;
+
+/// How a search ended.
+#[derive(Clone, Debug)]
+pub(crate) enum Ended {
+    /// Everything was searched.
+    Complete,
+    /// Rows from an initial state to one with [`Expanded::Goal`](super::Expanded::Goal).
+    Found(Vec<Vec<u32>>),
+    /// A limit was reached.
+    Limit(Limit),
+    /// The program does what has no meaning.
+    Fault(Failure),
+}
+
+/// What the workers of one process share.
+pub(crate) struct Shared<'s, S: System> {
+    pub(crate) system: &'s S,
+    pub(crate) tables: RwLock<S::Tables>,
+    stop: AtomicBool,
+    ended: Mutex<Option<(Option<u32>, Ended)>>,
+    /// States that were expanded here, and in other processes as far as that is known.
+    pub(super) states: AtomicU64,
+    pub(crate) elsewhere: AtomicU64,
+    /// Per worker the bytes that it uses.
+    pub(super) bytes: Vec<AtomicU64>,
+}
+
+impl<'s, S: System> Shared<'s, S> {
+    pub(crate) fn new(system: &'s S, tables: S::Tables, threads: usize) -> Self {
+        Shared {
+            system,
+            tables: RwLock::new(tables),
+            stop: AtomicBool::new(false),
+            ended: Mutex::new(None),
+            states: AtomicU64::new(0),
+            elsewhere: AtomicU64::new(0),
+            bytes: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// Whether workers are to stop where they are.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Stops the workers, because one of another process knows why.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops the workers, for a reason that concerns a state, if it does. The first reason counts.
+    pub(crate) fn end(&self, state: Option<u32>, ended: Ended) {
+        let mut slot = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert((state, ended));
+        self.stop();
+    }
+
+    /// Why the workers were stopped, if one of this process knows.
+    pub(crate) fn reason(&self) -> Option<(Option<u32>, Ended)> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// States that were expanded, in all processes.
+    pub(crate) fn states(&self) -> u64 {
+        self.states.load(Ordering::Relaxed) + self.elsewhere.load(Ordering::Relaxed)
+    }
+
+    /// States that were expanded here.
+    pub(crate) fn own_states(&self) -> u64 {
+        self.states.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn into_tables(self) -> S::Tables {
+        self.tables.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
