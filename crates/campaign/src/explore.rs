@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weakspot_core::{Limit, Model};
-use weakspot_live::wire::{Config, HANGS, Message, SILENT, TOO_LONG};
+use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
 use crate::findings::{Failure, Findings, Seen};
@@ -484,7 +484,7 @@ impl Exploration<'_> {
             (_, Some("incomplete"))
                 if phase.is_exhaustive() && heard.cut_off().next().is_some() =>
             {
-                let is_silent = heard.cut_off().any(|cut_off| cut_off.kind == SILENT);
+                let is_silent = heard.cut_off().any(|cut_off| cut_off.kind != TOO_LONG);
                 Some(if is_silent { Limit::Silent } else { Limit::Steps(self.base.steps) })
             }
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
@@ -536,6 +536,9 @@ impl Exploration<'_> {
         for cut_off in heard.cut_off().take(MOST_CUT_OFF) {
             let why = match &*cut_off.kind {
                 TOO_LONG => format!("after {} steps (--steps)", self.base.steps),
+                GIVES_WAY => {
+                    "in a loop that seems to do nothing but to give way for ever".to_owned()
+                }
                 _ => "after a long computation without an access to what threads share".to_owned(),
             };
             let at = cut_off.place.map(|place| explored.symbols.text(place));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG};
+use weakspot_live::wire::{GIVES_WAY, Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG};
 
 /// All that was found, each thing once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Failure {
 impl Failure {
     /// Whether it is none: the execution was given up.
     pub(crate) fn is_cut_off(&self) -> bool {
-        matches!(self.kind.as_str(), TOO_LONG | SILENT)
+        matches!(self.kind.as_str(), TOO_LONG | SILENT | GIVES_WAY)
     }
 
     /// Whether another one is the same, but for where it was seen.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{ENDLESS, Message, Place};
+use weakspot_live::wire::{ENDLESS, GIVES_WAY, Message, Place};
 
 use crate::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
 use crate::{Control, Until};
@@ -205,14 +205,15 @@ impl Heard {
             .filter(|failure| !failure.is_cut_off() && failure.kind != ENDLESS)
     }
 
-    /// Says of each execution that ended in an empty loop what it is: a livelock, or of no interest.
+    /// Says of each execution that ended in an empty loop what it is: a livelock, or of no interest. Of one that
+    /// ended in a loop that only gives way, whether it was given up.
     pub(crate) fn judge_endless(&mut self, mut is_assumption: impl FnMut(&Failure) -> bool) {
         self.failures.items.retain_mut(|failure| {
             let endless = failure.kind == ENDLESS;
             if endless {
                 failure.kind = "livelock".to_owned();
             }
-            !endless || !is_assumption(failure)
+            !(endless || failure.kind == GIVES_WAY) || !is_assumption(failure)
         });
     }
 

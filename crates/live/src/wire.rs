@@ -212,6 +212,10 @@ pub const SILENT: &str = "silent";
 /// names of functions says what it means.
 pub const ENDLESS: &str = "endless";
 
+/// The same, but all that is known is that the thread has given way very often, in the same state each time. Code
+/// that is not instrumented may end such a loop.
+pub const GIVES_WAY: &str = "gives-way";
+
 /// What a thread does in a deadlock or livelock that will not take a step, whatever others do.
 pub const HANGS: &str = "hangs";
 

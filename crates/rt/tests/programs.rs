@@ -403,7 +403,7 @@ fn a_loop_of_the_last_thread_is_endless() {
     }
 }
 
-/// Loops that do nothing but to give way are endless if nobody can end them, and only then: not if they count,
+/// Loops that do nothing but to give way are given up if nobody can end them, and only then: not if they count,
 /// read what another thread writes, or ask libc.
 #[test]
 fn loops_that_only_give_way() {
@@ -413,13 +413,13 @@ fn loops_that_only_give_way() {
             for strategy in ["dpor", "bounded:0 executions=100"] {
                 let report = plain(&run(&program, &format!("strategy={strategy}")).report);
                 let context = format!("{level} {option} {strategy}: {report}");
-                assert!(report.contains(" endless 1 "), "{context}");
+                assert!(report.contains(" gives-way 1 "), "{context}");
                 assert!(report.contains("main%20joins,%20T1%20hangs"), "{context}");
                 assert!(!report.contains("too-long"), "{context}");
             }
             let program = compile("gives_way", &[level, option, "-DALONE"]);
             let report = plain(&run(&program, "strategy=dpor").report);
-            assert!(report.contains(" endless 0 "), "{level} {option}: {report}");
+            assert!(report.contains(" gives-way 0 "), "{level} {option}: {report}");
         }
         let ends = ["COUNTER", "LOCAL", "FLAG", "PIPE", "CHANCE", "ATOMIC"];
         for option in ends.map(|name| format!("-D{name}")) {

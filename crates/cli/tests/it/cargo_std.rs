@@ -137,7 +137,7 @@ fn hidden_wrong() {
 }
 
 #[test]
-fn gives_way_wrong() {
+fn gives_way() {
     let t = thread::spawn(|| loop {
         thread::yield_now();
     });
@@ -176,12 +176,13 @@ fn channels_and_loops_that_give_way_are_decided() {
         ("waits_wrong", "deadlock"),
         ("mutexes_wrong", "deadlock"),
         ("hidden_wrong", "deadlock"),
-        ("gives_way_wrong", "livelock"),
     ] {
         assert_eq!(kinds[name]["kind"], kind, "{}", ran.out);
     }
-    let at = kinds["gives_way_wrong"]["related"].to_string();
-    assert!(at.contains("src/lib.rs:131"), "{at}");
+    // Code that is not instrumented might end it.
+    assert_eq!(verdicts["gives_way"], "unknown", "{}", ran.out);
+    let given_up = "given up at src/lib.rs:131 in ";
+    assert!(ran.out.contains(given_up), "{}", ran.out);
     let run = kinds["pair_wrong"]["run"].to_string();
     assert!(run.contains(r#""PAIR.0""#) && run.contains(r#""PAIR.1""#), "{run}");
     // Whoever waits for a mutex takes it when it is free, and does nothing else.

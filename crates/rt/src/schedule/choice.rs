@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{Awaited, ENDLESS, HANGS, Message, Waiter};
+use weakspot_live::wire::{Awaited, ENDLESS, GIVES_WAY, HANGS, Message, Waiter};
 use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, waits};
 
 use crate::access::pending::settle;
@@ -361,6 +361,7 @@ fn stuck(rt: &mut Rt) -> ! {
     let mut related = Vec::new();
     let mut loops = false;
     let mut endless = None;
+    let mut yields = None;
     let mut silent = false;
     for n in &rt.scheduler.next {
         let t = usize::from(n.agent.of());
@@ -372,7 +373,7 @@ fn stuck(rt: &mut Rt) -> ! {
                     Parked::Endless => endless = endless.or(Some((t, pc))),
                     Parked::Yields => {
                         loops = true;
-                        endless = endless.or(Some((t, pc)));
+                        yields = yields.or(Some((t, pc)));
                     }
                     Parked::Silent => silent = true,
                 }
@@ -396,11 +397,13 @@ fn stuck(rt: &mut Rt) -> ! {
     if silent || rt.exploration.learning() && loops {
         finish(rt, Ended::Cut);
     }
-    if let Some((thread, pc)) = endless {
+    // Whoever only gives way may come to an end, so that nobody else is in a livelock for certain.
+    let kind = if yields.is_some() { GIVES_WAY } else { ENDLESS };
+    if let Some((thread, pc)) = yields.or(endless) {
         // The loop may be an assumption.
         report_deadlock(rt);
-        rt.related_finding(ENDLESS, Some(thread), pc, &text, &related);
-        finish(rt, Ended::Deadlock);
+        rt.related_finding(kind, Some(thread), pc, &text, &related);
+        finish(rt, if kind == GIVES_WAY { Ended::Cut } else { Ended::Deadlock });
     }
     let kind = if loops { "livelock" } else { "deadlock" };
     if rt.config.trace {

@@ -82,7 +82,7 @@ pub fn report_closed(rt: &mut Rt) {
     let mut related = Vec::new();
     for n in rt.scheduler.next() {
         let t = usize::from(n.agent.of());
-        if let Some((pc, Parked::Endless | Parked::Yields)) = rt.threads.get(t).parked() {
+        if let Some((pc, Parked::Endless)) = rt.threads.get(t).parked() {
             related.push((HANGS, Some(t), pc));
         }
     }

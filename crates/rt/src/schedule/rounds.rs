@@ -1,11 +1,10 @@
 //! Loops that do nothing but to give way to others: whoever comes back to the same place in the same state again
-//! and again, without any other step and without a store, goes round for ever, because nothing that others do is
-//! looked at in there. Memory that the thread reads and nobody else has touched so far is no exception: if another
-//! thread writes to it later, it turns out to be shared, and the exploration starts again.
+//! and again, without any other step and without a store, seems to go round for ever, because nothing that others do is
+//! looked at in there. That is a guess: functions that are not instrumented, such as `rand` and `readdir`, and the
+//! instruction `rdtsc` may keep something that ends a loop. So the execution is given up, and no livelock.
 
-/// How often a state has to come back. Once would do, if all of a program were instrumented: functions of
-/// libc that are not, such as `rand`, may keep something that ends a loop.
-const ROUNDS: u32 = 32;
+/// How often a state has to come back: more often than what ends a loop takes, as a rule.
+const ROUNDS: u32 = 10_000;
 /// Loops with more places that give way are not looked for.
 const PLACES: usize = 16;
 
@@ -26,7 +25,7 @@ impl Yields {
         self
     }
 
-    /// The thread gives way at a place, in this state. Whether it will do nothing else any more.
+    /// The thread gives way at a place, in this state. Whether it seems to do nothing else any more.
     pub(super) fn is_endless(&mut self, pc: usize, state: u64) -> bool {
         if let Some(known) = self.0.iter_mut().find(|y| y.0 == pc) {
             let times = if known.1 == state { known.2 + 1 } else { 1 };

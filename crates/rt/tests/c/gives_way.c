@@ -47,7 +47,7 @@ static void *waits(void *arg) {
   while (read(pipes[0], &byte, 1) != 1)
     sched_yield();
 #elif defined(CHANCE)
-  while (rand() % 8)
+  while (rand() % 100 != 7)
     sched_yield();
 #elif defined(ATOMIC)
   while (!atomic_load(&done))
