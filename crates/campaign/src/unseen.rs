@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
-use weakspot_live::x86::{Flow, instruction, moved};
+use weakspot_live::x86::{Flow, Update, instruction, load, moved};
 
 use crate::Result;
 use crate::symbols::unread;
@@ -92,6 +92,7 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
         let first = found.seen.len() + found.quiet.len();
         let mut kind = None;
         let mut library = false;
+        let mut looked = false;
         let mut at = 0;
         let mut elsewhere = false;
         // What cannot be read may be data: nothing after it is touched.
@@ -106,7 +107,16 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
                     self::kind(&plain)
                 }) {
                     Role::Skipped => {}
-                    Role::Synchronizes if next.update => found.seen.push(site),
+                    Role::Synchronizes if next.update => {
+                        // The first update frees the mutex, after a look at the condition variable.
+                        if !looked && is_condition_wait(&plain()) {
+                            let look = last_load(&code[..at]);
+                            let look = look.map(|(at, len)| (symbol.address() + at - base, len));
+                            found.seen.extend(look);
+                        }
+                        looked = true;
+                        found.seen.push(site);
+                    }
                     Role::Synchronizes | Role::Quiet => found.quiet.push(site),
                 }
             }
@@ -139,6 +149,28 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     jumps.sort_unstable();
     jumps.dedup();
     Ok(found)
+}
+
+/// Whether a function waits for a condition variable. It reads it, frees the mutex, and sleeps unless it has changed
+/// since: a wake-up between what the program did before and that look is lost, so that the look is a step.
+fn is_condition_wait(function: &str) -> bool {
+    let name = function.trim_start_matches('<').replace(">::", "::");
+    name.starts_with("std::sys::sync::condvar::futex::Condvar::wait")
+}
+
+/// The last load of a word from elsewhere than the stack: where, and how long the instruction is.
+fn last_load(code: &[u8]) -> Option<(u64, u64)> {
+    const STACK: [Option<usize>; 2] = [Some(4), Some(5)];
+    let mut last = None;
+    let mut at = 0;
+    while let Some(next) = code.get(at..).and_then(instruction) {
+        let is_look = |l: &Update| l.len == 4 && l.relative.is_none() && !STACK.contains(&l.base);
+        if load(&code[at..]).is_some_and(|load| is_look(&load)) {
+            last = Some((at as u64, next.len as u64));
+        }
+        at += next.len;
+    }
+    last
 }
 
 /// The updates of a function that a jump may stand for, each with the instructions behind it that the
@@ -195,6 +227,17 @@ mod tests {
         ] {
             assert_eq!(kind(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn looks_at_condition_variables() {
+        assert!(is_condition_wait("<std::sys::sync::condvar::futex::Condvar>::wait_timeout"));
+        assert!(is_condition_wait("std::sys::sync::condvar::futex::Condvar::wait"));
+        assert!(!is_condition_wait("<std::sys::sync::condvar::futex::Condvar>::notify_one"));
+        // mov r14, rdi; mov r15d, [rdi]; mov eax, [rbp-8]; xor eax, eax
+        let code = [0x49, 0x89, 0xfe, 0x44, 0x8b, 0x3f, 0x8b, 0x45, 0xf8, 0x31, 0xc0];
+        assert_eq!(last_load(&code), Some((3, 3)));
+        assert_eq!(last_load(&code[..3]), None);
     }
 
     #[test]

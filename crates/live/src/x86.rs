@@ -255,6 +255,17 @@ pub struct Update {
 /// What an atomic update does; `None` if it is none of those that are known.
 #[must_use]
 pub fn update(bytes: &[u8]) -> Option<Update> {
+    operand(bytes, false)
+}
+
+/// What a plain load reads (`mov` to a register); `None` if it is none.
+#[must_use]
+pub fn load(bytes: &[u8]) -> Option<Update> {
+    operand(bytes, true)
+}
+
+/// What an instruction does with memory, of the loads or of the atomic updates.
+fn operand(bytes: &[u8], of_loads: bool) -> Option<Update> {
     let mut at = 0;
     let mut short = false;
     loop {
@@ -284,6 +295,8 @@ pub fn update(bytes: &[u8]) -> Option<Update> {
     let operands = *bytes.get(at)?;
     let group = operands >> 3 & 7;
     let len = match opcode {
+        0x8b if of_loads => word,
+        _ if of_loads => return None,
         // add, or, adc, sbb, and, sub, xor with a register or a value; not, neg, inc, dec
         0x00..=0x31 if opcode & 7 == 0 => 1,
         0x00..=0x31 if opcode & 7 == 1 => word,

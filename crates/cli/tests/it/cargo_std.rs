@@ -10,7 +10,7 @@ use weakspot_core::testing::Rng;
 use crate::cargo::{MANIFEST, cargo, folder};
 
 const LIBRARY: &str = r#"
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::{Relaxed, SeqCst}};
 use std::sync::{Arc, Condvar, Mutex};
 use std::sync::mpsc::{TryRecvError, channel, sync_channel};
 use std::thread;
@@ -111,6 +111,35 @@ fn condition() {
     t.join().unwrap();
 }
 
+/// The flag is not changed under the mutex: the wake-up may come before the sleep.
+#[test]
+fn flag_wrong() {
+    static FLAG: AtomicUsize = AtomicUsize::new(0);
+    static LOCK: Mutex<()> = Mutex::new(());
+    static CHANGED: Condvar = Condvar::new();
+    let t = thread::spawn(|| {
+        FLAG.store(1, SeqCst);
+        CHANGED.notify_one();
+    });
+    let mut held = LOCK.lock().unwrap();
+    while FLAG.load(SeqCst) == 0 {
+        held = CHANGED.wait(held).unwrap();
+    }
+    drop(held);
+    t.join().unwrap();
+}
+
+/// Nobody remembers that there was a wake-up.
+#[test]
+fn notify_wrong() {
+    let pair = Arc::new((Mutex::new(()), Condvar::new()));
+    let other = Arc::clone(&pair);
+    let t = thread::spawn(move || other.1.notify_one());
+    let held = pair.0.lock().unwrap();
+    drop(pair.1.wait(held).unwrap());
+    t.join().unwrap();
+}
+
 /// Beside a thread that sits in an assumption.
 #[test]
 fn hidden_wrong() {
@@ -175,13 +204,15 @@ fn channels_and_loops_that_give_way_are_decided() {
         ("pair_wrong", "panic"),
         ("waits_wrong", "deadlock"),
         ("mutexes_wrong", "deadlock"),
+        ("flag_wrong", "deadlock"),
+        ("notify_wrong", "deadlock"),
         ("hidden_wrong", "deadlock"),
     ] {
         assert_eq!(kinds[name]["kind"], kind, "{}", ran.out);
     }
     // Code that is not instrumented might end it.
     assert_eq!(verdicts["gives_way"], "unknown", "{}", ran.out);
-    let given_up = "given up at src/lib.rs:131 in ";
+    let given_up = "given up at src/lib.rs:160 in ";
     assert!(ran.out.contains(given_up), "{}", ran.out);
     let run = kinds["pair_wrong"]["run"].to_string();
     assert!(run.contains(r#""PAIR.0""#) && run.contains(r#""PAIR.1""#), "{run}");

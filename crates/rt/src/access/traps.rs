@@ -1,4 +1,4 @@
-//! Atomic updates and fences that nobody has instrumented, inside of Rust's standard library and in `asm!`: each has a trap in
+//! Atomic updates, fences and some loads that nobody has instrumented, inside of Rust's standard library and in `asm!`: each has a trap in
 //! the place of its first byte, so that it is announced like any other. Then a copy of the instruction
 //! is executed, which goes back to what follows it.
 //!
@@ -21,7 +21,7 @@ use crate::execution::monitors::Event;
 use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
-use crate::schedule::turns::step_conditional;
+use crate::schedule::turns::{step, step_conditional};
 use crate::sync::words::{turn_to_free_mutex, wait_for_mutex};
 use crate::sys;
 
@@ -43,6 +43,8 @@ enum Does {
     /// An update whose order nobody can notice: a fence.
     Quiet(Update),
     Fence(Fence),
+    /// A load that matters.
+    Load(Update),
 }
 
 impl Does {
@@ -51,7 +53,9 @@ impl Does {
         match x86::instruction(bytes)?.fence {
             Some(fence) => Some(Does::Fence(fence)),
             None if quiet => x86::update(bytes).map(Does::Quiet),
-            None => x86::update(bytes).map(Does::Update),
+            None => {
+                x86::update(bytes).map(Does::Update).or_else(|| x86::load(bytes).map(Does::Load))
+            }
         }
     }
 }
@@ -251,6 +255,16 @@ fn reached(does: Does, registers: &Registers, at: usize) {
         }
         Does::Fence(Fence::Full) => full(rt, OpKind::Fence, Order::SeqCst, at),
         Does::Fence(Fence::Stores) => full(rt, OpKind::StoreFence, Order::Release, at),
+        Does::Load(load) => {
+            let addr = address(&load, registers, at);
+            // SAFETY: the instruction is about to read these bytes.
+            let area = unsafe { Area::at(addr, load.len as usize) };
+            rt.touch_by_step(area, false);
+            step(rt, area.op(OpKind::Read));
+            check(rt, area, Use::Read, at);
+            let event = Event::new(area.op(OpKind::Read), Order::Relaxed, at);
+            rt.record(event.with(area.bits() as u64, None));
+        }
     }
     rt.threads.me_mut().interrupted = false;
 }
