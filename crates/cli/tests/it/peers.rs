@@ -180,7 +180,8 @@ fn prebuilt_archives_are_not_seen() {
         let done = std::process::Command::new(program).args(args).current_dir(&folder).status();
         assert!(done.expect("started").success(), "{program} {args:?}");
     };
-    std::fs::write(path("bump.c"), "int shared; int bump(void) { return shared++; }").expect("written");
+    std::fs::write(path("bump.c"), "int shared; int bump(void) { return shared++; }")
+        .expect("written");
     std::fs::write(path("idle.c"), "void idle(void) {}").expect("written");
     let main = program("void bump(void);", "bump();", "bump();");
     std::fs::write(path("main.c"), &main).expect("written");

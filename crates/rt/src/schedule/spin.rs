@@ -170,8 +170,6 @@ pub struct Spin {
     held: u32,
     /// How often it asked for the time, or for something random.
     asked: u64,
-    /// How often it did since it changed shared memory.
-    in_a_row: u32,
     /// What it has stored to its own memory, while it does not run.
     private: PrivateStores,
     /// How many functions it has entered and left, while it does not run.
@@ -227,15 +225,12 @@ impl Spin {
     /// The thread has changed shared memory.
     pub fn changed(&mut self) {
         self.stores += 1;
-        self.in_a_row = 0;
     }
 
-    /// The thread asks for the time, or for something random, which may end a loop. How often it has done so
-    /// since it changed shared memory.
-    pub fn asks(&mut self) -> u32 {
+    /// The thread asks for the time, or for something random, which may end a loop. How often it has done so.
+    pub fn asks(&mut self) -> u64 {
         self.asked += 1;
-        self.in_a_row = self.in_a_row.saturating_add(1);
-        self.in_a_row
+        self.asked
     }
 
     /// The thread has taken a lock.

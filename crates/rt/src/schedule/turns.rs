@@ -68,21 +68,27 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
     settle(rt);
     rt.threads.me_mut().yields.clear();
     let me = rt.threads.current();
+    let timeout = rt.threads.me_mut().timeout.take().filter(|_| patience == Patience::Timed);
     if rt.threads.alone() && (patience == Patience::Timed || until.holds(rt, me)) {
         step_alone(rt);
-        return until.holds(rt, me);
+        return is_over(rt, until, timeout);
     }
     let pc = rt.pc();
+    let virtual_time = rt.config.virtual_time;
     let thread = rt.threads.me_mut();
     thread.announced_at = pc;
     thread.until = Some(until);
     thread.patience = patience;
-    let timeout = thread.timeout.take().filter(|_| patience == Patience::Timed);
-    thread.deadline = thread.deadline.or(timeout);
+    thread.deadline = thread.deadline.or(timeout.filter(|_| virtual_time));
     rt.announce_conditional(op);
     pass_turn(rt);
     rt.threads.me_mut().spin.go();
-    let holds = until.holds(rt, me);
+    is_over(rt, until, timeout)
+}
+
+/// Whether what the current thread has waited for holds. If not, the time is over that it would wait.
+fn is_over(rt: &mut Rt, until: Until, timeout: Option<u64>) -> bool {
+    let holds = until.holds(rt, rt.threads.current());
     if let (false, Some(timeout)) = (holds, timeout) {
         rt.is_late(timeout);
     }

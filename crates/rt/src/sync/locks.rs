@@ -237,12 +237,13 @@ stand_in! {
     }
 
     fn pthread_mutex_timedlock(rt, mutex: Guest<Mutex>, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         lock(rt, mutex, Patience::Timed)
     }
 
     fn pthread_mutex_clocklock(rt, mutex: Guest<Mutex>, clock: i32, until: usize) -> i32 {
-        let _ = (clock, until);
+        let _ = clock;
+        rt.wait_until(until, false);
         lock(rt, mutex, Patience::Timed)
     }
 

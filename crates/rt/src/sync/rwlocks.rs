@@ -115,12 +115,13 @@ stand_in! {
     }
 
     fn pthread_rwlock_timedrdlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         rw_lock(rt, lock, false, Wish::Timed)
     }
 
     fn pthread_rwlock_clockrdlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
-        let _ = (clock, until);
+        let _ = clock;
+        rt.wait_until(until, false);
         rw_lock(rt, lock, false, Wish::Timed)
     }
 
@@ -133,12 +134,13 @@ stand_in! {
     }
 
     fn pthread_rwlock_timedwrlock(rt, lock: Guest<RwLock>, until: usize) -> i32 {
-        let _ = until;
+        rt.wait_until(until, false);
         rw_lock(rt, lock, true, Wish::Timed)
     }
 
     fn pthread_rwlock_clockwrlock(rt, lock: Guest<RwLock>, clock: i32, until: usize) -> i32 {
-        let _ = (clock, until);
+        let _ = clock;
+        rt.wait_until(until, false);
         rw_lock(rt, lock, true, Wish::Timed)
     }
 

@@ -52,15 +52,15 @@ impl Clock {
     }
 
     /// The time since the execution began, in nanoseconds, which passes by being asked for: the faster, the more
-    /// often the same thread asks, so that a loop until a deadline has some hundred rounds.
-    fn passed(&mut self, in_a_row: u32) -> u64 {
-        self.now = self.now.saturating_add(1000 << (in_a_row / 16).min(24));
+    /// often the thread has asked, so that a loop until a deadline has some hundred rounds.
+    fn passed(&mut self, asked: u64) -> u64 {
+        self.now = self.now.saturating_add(1000 << (asked / 16).min(24));
         self.now
     }
 
     /// The time, as a number of nanoseconds.
-    fn read(&mut self, in_a_row: u32) -> libc::timespec {
-        let t = (START * SECOND).saturating_add(self.passed(in_a_row));
+    fn read(&mut self, asked: u64) -> libc::timespec {
+        let t = (START * SECOND).saturating_add(self.passed(asked));
         libc::timespec { tv_sec: (t / SECOND) as i64, tv_nsec: (t % SECOND) as i64 }
     }
 
@@ -100,15 +100,14 @@ pub fn sleep_for(rt: &mut Rt, span: u64) {
 
 /// The time, for the current thread.
 fn now(rt: &mut Rt) -> libc::timespec {
-    let in_a_row = rt.threads.me_mut().spin.asks();
-    rt.clock.read(in_a_row)
+    let asked = rt.threads.me_mut().spin.asks();
+    rt.clock.read(asked)
 }
 
 impl Runtime {
-    /// The current thread is about to wait until then at most, by any of the clocks, or for so long. It
-    /// matters in virtual time.
+    /// The current thread is about to wait until then at most, by any of the clocks, or for so long.
     pub fn wait_until(&mut self, time: usize, relative: bool) {
-        if self.config.virtual_time && time != 0 {
+        if time != 0 {
             // SAFETY: the program says that there is a time.
             let time = span(unsafe { Guest::at(time) });
             let now = self.clock.now;
@@ -178,8 +177,8 @@ stand_in! {
     }
 
     fn clock(rt) -> i64 {
-        let in_a_row = rt.threads.me_mut().spin.asks();
-        rt.clock.passed(in_a_row) as i64 / 1000
+        let asked = rt.threads.me_mut().spin.asks();
+        rt.clock.passed(asked) as i64 / 1000
     }
 
     fn sleep(rt, seconds: u32) -> u32 {
