@@ -109,12 +109,18 @@ fn announce(rt: &mut Rt, kind: OpKind, area: Area, call: Call, varying: Option<V
 
 /// Reports what was done: `new` is what was written, if anything was.
 fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
+    let noticed = !rt.threads.alone() || rt.shadow.is_shared(op.1);
+    if noticed && new.is_some_and(|new| new != old) {
+        rt.threads.me_mut().spin.changed();
+    }
+    record(rt, op, order, pc, new, old);
+}
+
+/// The same for a mutex.
+fn record<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
     let (kind, area) = op;
     if rt.threads.alone() && !rt.shadow.is_shared(area) {
         return;
-    }
-    if new.is_some_and(|new| new != old) {
-        rt.threads.me_mut().spin.changed();
     }
     let seen = old.bits() as u64;
     let (value, old) = match new {
@@ -190,7 +196,8 @@ fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
     let call = rt.call();
-    if rt.unlocks.hold(call.pc()) {
+    let frees = rt.unlocks.hold(call.pc());
+    if frees {
         rt.touch_by_step(word.area(), true);
         turn_to_free_mutex(&mut rt, word.area());
         check(&mut rt, word.area(), Use::Write, call.pc());
@@ -200,7 +207,8 @@ fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
     let old = word.get();
     let new = f(old);
     word.set(new);
-    done(&mut rt, (OpKind::Update, word.area()), order, call.pc(), Some(new), old);
+    let report = if frees { record } else { done };
+    report(&mut rt, (OpKind::Update, word.area()), order, call.pc(), Some(new), old);
     old
 }
 
@@ -237,7 +245,8 @@ fn compare_and_swap<T: Word>(
     let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
     let call = rt.call();
     let area = word.area();
-    if rt.locks.hold(call.pc()) && expected.bits() == 0 {
+    let takes = rt.locks.hold(call.pc()) && expected.bits() == 0;
+    if takes {
         rt.touch_by_step(area, true);
         wait_for_mutex(&mut rt, area, Some(call));
         check(&mut rt, area, Use::Write, call.pc());
@@ -250,7 +259,8 @@ fn compare_and_swap<T: Word>(
     let old = word.get();
     if old == expected {
         word.set(new);
-        done(&mut rt, (OpKind::Update, area), order, call.pc(), Some(new), old);
+        let report = if takes { record } else { done };
+        report(&mut rt, (OpKind::Update, area), order, call.pc(), Some(new), old);
     } else {
         done(&mut rt, (OpKind::Compare, area), failed, call.pc(), None, old);
     }

@@ -295,17 +295,21 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
         8 => Some(u128::from(register(0) as u64)),
         len => Some(u128::from(register(0) as u64 & ((1 << (8 * len)) - 1))),
     };
+    let mut mutex = true;
     if expected == Some(0) && rt.locks.hold(next) {
         wait_for_mutex(rt, area, None);
     } else if expected.is_none() && rt.unlocks.hold(next) {
         turn_to_free_mutex(rt, area);
     } else {
+        mutex = false;
         let varying = expected.map(|expected| Varying::Exchange(area, expected));
         step_conditional(rt, area.op(OpKind::Update), varying);
     }
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
-        rt.threads.me_mut().spin.changed();
+        if !mutex {
+            rt.threads.me_mut().spin.changed();
+        }
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));
     } else {
         rt.record(Event::new(area.op(OpKind::Compare), Order::SeqCst, next));

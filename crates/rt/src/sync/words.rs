@@ -29,10 +29,13 @@ pub fn wait_for_mutex(rt: &mut Rt, area: Area, call: Option<Call>) {
     wait(rt, area.op(OpKind::Acquire), free, Patience::Endless);
     let me = rt.threads.current();
     rt.owners.take(area.addr(), me);
+    // That the word changes is no change to a loop that asks for something under the mutex.
+    rt.threads.me_mut().spin.locked();
 }
 
 /// Returns when it is the current thread's turn to free a mutex.
 pub fn turn_to_free_mutex(rt: &mut Rt, area: Area) {
     step(rt, area.op(OpKind::Release));
     rt.owners.free(area.addr());
+    rt.threads.me_mut().spin.unlocked();
 }
