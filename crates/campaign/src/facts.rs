@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::child::{Program, find};
-use crate::mutexes::Mutexes;
+use crate::locks::Locks;
 use crate::{Error, Marks, Question, Result, channels, native, symbols, unseen as hidden};
 
 /// What is known.
@@ -31,8 +31,8 @@ pub struct Facts {
     pub jumps: Vec<(u64, u64)>,
     /// Calls from loops in which Rust's channels wait, in the same way.
     pub patient: Vec<(u64, u64)>,
-    /// Where mutexes of Rust are taken and freed, in the same way.
-    pub mutexes: Mutexes,
+    /// Where locks of Rust are taken and freed, in the same way.
+    pub locks: Locks,
 }
 
 impl Facts {
@@ -53,9 +53,9 @@ impl Facts {
             false => hidden::Updates::default(),
         };
         let patient = if program.rust { channels::waits(&file)? } else { Vec::new() };
-        let mutexes = match program.rust {
-            true => Mutexes::of(&file, &updates.seen)?,
-            false => Mutexes::default(),
+        let locks = match program.rust {
+            true => Locks::of(&file, &updates.seen)?,
+            false => Locks::default(),
         };
         let unseen = native::unseen(&file, &program.linked)?;
         Ok(Facts {
@@ -70,7 +70,7 @@ impl Facts {
             quiet_traps: updates.quiet,
             jumps: updates.jumps,
             patient,
-            mutexes,
+            locks,
         })
     }
 }

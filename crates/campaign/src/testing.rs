@@ -12,7 +12,7 @@ use weakspot_live::{
 };
 
 use crate::{
-    Control, Ended, Facts, Isolate, Mutexes, Question, Result, Runtime, Shared, Start, Strategy,
+    Control, Ended, Facts, Isolate, Locks, Question, Result, Runtime, Shared, Start, Strategy,
     Until,
 };
 
@@ -275,6 +275,6 @@ pub(crate) fn facts() -> Facts {
         unseen: Vec::new(),
         jumps: Vec::new(),
         patient: Vec::new(),
-        mutexes: Mutexes::default(),
+        locks: Locks::default(),
     }
 }

@@ -133,6 +133,10 @@ pub(crate) struct Runtime {
     pub locks: Sites,
     /// Where they are freed.
     pub unlocks: Sites,
+    /// Where read-write locks of Rust are taken and freed.
+    pub rwlocks: Sites,
+    /// Where something is counted of which only the last update is noticed.
+    pub counts: Sites,
     /// Instructions that are announced by a trap.
     pub traps: Traps,
     /// The program as libc would have started it.

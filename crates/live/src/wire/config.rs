@@ -84,6 +84,10 @@ pub struct Config {
     pub locks: Vec<(u64, u64)>,
     /// `unlocks=OFFSET+LEN,...`: where they are freed.
     pub unlocks: Vec<(u64, u64)>,
+    /// `rwlocks=OFFSET+LEN,...`: where read-write locks of Rust are taken and freed.
+    pub rwlocks: Vec<(u64, u64)>,
+    /// `counts=OFFSET+LEN,...`: updates of counts of which only the last is noticed.
+    pub counts: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
     pub harness: bool,
     /// `trace=on`: each step is a message.
@@ -168,6 +172,8 @@ impl Config {
             "patient" => self.patient = list()?,
             "locks" => self.locks = list()?,
             "unlocks" => self.unlocks = list()?,
+            "rwlocks" => self.rwlocks = list()?,
+            "counts" => self.counts = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
             "virtual-time" => self.virtual_time = flag()?,
@@ -213,6 +219,8 @@ impl fmt::Display for Config {
             patient,
             locks,
             unlocks,
+            rwlocks,
+            counts,
             harness,
             trace,
             virtual_time,
@@ -245,6 +253,7 @@ impl fmt::Display for Config {
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
         write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
+        write!(f, " rwlocks={} counts={}", written(rwlocks), written(counts))?;
         write!(f, " harness={} trace={}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))
     }
@@ -284,6 +293,8 @@ fn unset() -> Config {
         patient: Vec::new(),
         locks: Vec::new(),
         unlocks: Vec::new(),
+        rwlocks: Vec::new(),
+        counts: Vec::new(),
         harness: false,
         trace: false,
         virtual_time: false,
@@ -376,6 +387,8 @@ mod tests {
             patient: vec![(0x400, 5)],
             locks: vec![(0x500, 5)],
             unlocks: vec![(0x600, 1)],
+            rwlocks: vec![(0x700, 5)],
+            counts: vec![(0x800, 1)],
             harness: true,
             trace: true,
             virtual_time: true,

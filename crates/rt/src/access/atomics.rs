@@ -20,7 +20,9 @@ use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{step, store_step};
-use crate::sync::words::{turn_to_free_mutex, wait_for_mutex};
+use crate::sync::words::{
+    turn_to_free, turn_to_free_mutex, wait_for_mutex, wait_to_read, wait_to_write,
+};
 
 /// An integer that operations are done on.
 trait Word: Copy + PartialEq {
@@ -107,6 +109,29 @@ fn announce(rt: &mut Rt, kind: OpKind, area: Area, call: Call, varying: Option<V
     check(rt, area, Use::of(kind != OpKind::Read), call.pc());
 }
 
+/// Updates of Rust's standard library of which it is known what they are there for.
+#[derive(Clone, Copy)]
+enum Known {
+    /// A mutex is freed, or taken.
+    Mutex,
+    /// A read-write lock is freed, or taken.
+    RwLock,
+    /// A count of which only the last update is noticed.
+    Count,
+}
+
+impl Known {
+    /// What frees something, or is a lock that both takes and frees.
+    fn at(rt: &Rt, pc: usize) -> Option<Known> {
+        match () {
+            () if rt.unlocks.hold(pc) => Some(Known::Mutex),
+            () if rt.rwlocks.hold(pc) => Some(Known::RwLock),
+            () if rt.counts.hold(pc) => Some(Known::Count),
+            () => None,
+        }
+    }
+}
+
 /// Reports what was done: `new` is what was written, if anything was.
 fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
     let noticed = !rt.threads.alone() || rt.shadow.is_shared(op.1);
@@ -143,6 +168,12 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
         return unsafe { word.pointer().read_volatile() };
     };
     let call = rt.call();
+    if rt.rwlocks.hold(call.pc()) {
+        rt.touch_by_step(word.area(), true);
+        wait_to_read(&mut rt, word.area(), call);
+        check(&mut rt, word.area(), Use::Read, call.pc());
+        return word.get();
+    }
     announce(&mut rt, OpKind::Read, word.area(), call, None);
     let seen = word.get();
     done(&mut rt, (OpKind::Read, word.area()), order, call.pc(), None, seen);
@@ -196,18 +227,24 @@ fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
     let call = rt.call();
-    let frees = rt.unlocks.hold(call.pc());
-    if frees {
+    let known = Known::at(&rt, call.pc());
+    if known.is_some() {
         rt.touch_by_step(word.area(), true);
-        turn_to_free_mutex(&mut rt, word.area());
+    }
+    match known {
+        Some(Known::Mutex) => turn_to_free_mutex(&mut rt, word.area()),
+        Some(Known::RwLock) => turn_to_free(&mut rt, word.area()),
+        // Nobody notices in which order.
+        Some(Known::Count) => {}
+        None => announce(&mut rt, OpKind::Update, word.area(), call, None),
+    }
+    if known.is_some() {
         check(&mut rt, word.area(), Use::Write, call.pc());
-    } else {
-        announce(&mut rt, OpKind::Update, word.area(), call, None);
     }
     let old = word.get();
     let new = f(old);
     word.set(new);
-    let report = if frees { record } else { done };
+    let report = if known.is_some() { record } else { done };
     report(&mut rt, (OpKind::Update, word.area()), order, call.pc(), Some(new), old);
     old
 }
@@ -245,10 +282,21 @@ fn compare_and_swap<T: Word>(
     let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
     let call = rt.call();
     let area = word.area();
-    let takes = rt.locks.hold(call.pc()) && expected.bits() == 0;
-    if takes {
+    let reads = rt.owners.reading.take() == Some(area.addr());
+    let known = match Known::at(&rt, call.pc()) {
+        known @ Some(Known::RwLock) if reads || expected.bits() == 0 => known,
+        _ if rt.locks.hold(call.pc()) && expected.bits() == 0 => Some(Known::Mutex),
+        _ => None,
+    };
+    if known.is_some() {
         rt.touch_by_step(area, true);
-        wait_for_mutex(&mut rt, area, Some(call));
+    }
+    match known {
+        Some(Known::Mutex) => wait_for_mutex(&mut rt, area, Some(call)),
+        Some(Known::RwLock) if !reads => wait_to_write(&mut rt, area, Some(call)),
+        _ => {}
+    }
+    if known.is_some() {
         check(&mut rt, area, Use::Write, call.pc());
     } else {
         let varying = Some(Varying::Exchange(area, expected.bits()));
@@ -259,7 +307,7 @@ fn compare_and_swap<T: Word>(
     let old = word.get();
     if old == expected {
         word.set(new);
-        let report = if takes { record } else { done };
+        let report = if known.is_some() { record } else { done };
         report(&mut rt, (OpKind::Update, area), order, call.pc(), Some(new), old);
     } else {
         done(&mut rt, (OpKind::Compare, area), failed, call.pc(), None, old);

@@ -22,7 +22,7 @@ use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{step, step_conditional};
-use crate::sync::words::{turn_to_free_mutex, wait_for_mutex};
+use crate::sync::words::{turn_to_free, turn_to_free_mutex, wait_for_mutex};
 use crate::sys;
 
 /// Instructions with a trap, by rising address.
@@ -295,19 +295,23 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
         8 => Some(u128::from(register(0) as u64)),
         len => Some(u128::from(register(0) as u64 & ((1 << (8 * len)) - 1))),
     };
-    let mut mutex = true;
+    let mut known = true;
     if expected == Some(0) && rt.locks.hold(next) {
         wait_for_mutex(rt, area, None);
     } else if expected.is_none() && rt.unlocks.hold(next) {
         turn_to_free_mutex(rt, area);
+    } else if expected.is_none() && rt.rwlocks.hold(next) {
+        turn_to_free(rt, area);
+    } else if rt.counts.hold(next) {
+        // Nobody notices in which order.
     } else {
-        mutex = false;
+        known = false;
         let varying = expected.map(|expected| Varying::Exchange(area, expected));
         step_conditional(rt, area.op(OpKind::Update), varying);
     }
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
-        if !mutex {
+        if !known {
             rt.threads.me_mut().spin.changed();
         }
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));

@@ -163,6 +163,8 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         patient: Sites::new(),
         locks: Sites::new(),
         unlocks: Sites::new(),
+        rwlocks: Sites::new(),
+        counts: Sites::new(),
         traps: Traps::new(),
         program: Program {
             main,
@@ -263,6 +265,8 @@ impl Runtime {
         self.patient.find(&self.config.patient, base);
         self.locks.find(&self.config.locks, base);
         self.unlocks.find(&self.config.unlocks, base);
+        self.rwlocks.find(&self.config.rwlocks, base);
+        self.counts.find(&self.config.counts, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };
     }

@@ -7,7 +7,7 @@
 //! that is certain as far as a thread changes memory only where it is instrumented. If only the value
 //! that it reads is the same, a number of times, it is taken to wait as well, which is a guess, and
 //! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one
-//! is never taken to wait.
+//! that it frees in the loop is not taken to wait.
 //!
 //! Channels of Rust's standard library count how long they have waited, so that their state is never the
 //! same; but nothing depends on that count except how long they wait before they look again. Of their loops,
@@ -168,6 +168,8 @@ pub struct Spin {
     stores: u64,
     /// How many locks it holds.
     held: u32,
+    /// How often it has taken or freed one.
+    turns: u64,
     /// How often it asked for the time, or for something random.
     asked: u64,
     /// What it has stored to its own memory, while it does not run.
@@ -186,6 +188,7 @@ struct Load {
     times: u32,
     visit: u64,
     asked: u64,
+    turns: u64,
 }
 
 /// Whether a thread waits.
@@ -236,11 +239,13 @@ impl Spin {
     /// The thread has taken a lock.
     pub fn locked(&mut self) {
         self.held += 1;
+        self.turns += 1;
     }
 
     /// The thread has freed a lock.
     pub fn unlocked(&mut self) {
         self.held = self.held.saturating_sub(1);
+        self.turns += 1;
     }
 
     /// Whether the thread waits, with memory as it is now.
@@ -306,12 +311,22 @@ impl Runtime {
         spin.idle = None;
         spin.visits += 1;
         let visit = spin.visits;
-        let asked = spin.asked;
+        let (asked, turns) = (spin.asked, spin.turns);
         let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
         let Some(known) = spin.loads.iter_mut().find(same_place) else {
             let deep = None;
             spin.new = visit;
-            spin.loads.push(Load { pc, area, value: seen, state, deep, times: 1, visit, asked });
+            spin.loads.push(Load {
+                pc,
+                area,
+                value: seen,
+                state,
+                deep,
+                times: 1,
+                visit,
+                asked,
+                turns,
+            });
             return Idle::No;
         };
         let since = known.visit;
@@ -334,8 +349,10 @@ impl Runtime {
                 false => words < WORDS || deep.is_some() && known.deep == deep,
             };
         let times = if same { known.times + 1 } else { 1 };
-        *known = Load { pc, area, value: seen, state, deep, times, visit, asked };
-        if spin.held == 0 && (certain || times > self.config.spins) {
+        // Who holds a lock may free it in this loop, so that others go on, unless it did not in the last round.
+        let keeps = known.turns == turns;
+        *known = Load { pc, area, value: seen, state, deep, times, visit, asked, turns };
+        if (spin.held == 0 || keeps) && (certain || times > self.config.spins) {
             spin.idle = Some((since, certain));
         }
         let idle = spin.idle();

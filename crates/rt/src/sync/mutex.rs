@@ -66,34 +66,60 @@ pub fn owner_of(op: Op) -> Option<usize> {
     (number as usize).checked_sub(1)
 }
 
-/// Who holds which mutexes of Rust, by their addresses. Only whoever has taken one can free it: its guard cannot be
+/// Who holds which locks of Rust, by their addresses. Only whoever has taken one can free it: its guard cannot be
 /// sent to another thread.
-pub struct Owners(Vec<(usize, usize)>);
+pub struct Owners {
+    /// Mutexes, and read-write locks that are taken for writing, with their threads.
+    held: Vec<(usize, usize)>,
+    /// Read-write locks that were not free for a thread that wants to write, once for each.
+    wanted: Vec<usize>,
+    /// A read-write lock that the current thread has just found free for reading.
+    pub reading: Option<usize>,
+}
 
 impl Owners {
     /// Nobody holds any.
     pub fn new() -> Owners {
-        Owners(Vec::new())
+        Owners { held: Vec::new(), wanted: Vec::new(), reading: None }
     }
 
     /// Before an execution.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.held.clear();
+        self.wanted.clear();
+        self.reading = None;
+    }
+
+    /// A thread waits for a read-write lock in order to write: no reader comes before it any more.
+    pub fn want(&mut self, addr: usize) {
+        self.wanted.push(addr);
+    }
+
+    /// One of those who want to write has the lock.
+    pub fn got(&mut self, addr: usize) {
+        if let Some(at) = self.wanted.iter().position(|&wanted| wanted == addr) {
+            self.wanted.swap_remove(at);
+        }
+    }
+
+    /// Whether a thread waits for a read-write lock in order to write.
+    pub fn is_wanted(&self, addr: usize) -> bool {
+        self.wanted.contains(&addr)
     }
 
     /// A thread takes one.
     pub fn take(&mut self, addr: usize, thread: usize) {
         self.free(addr);
-        self.0.push((addr, thread));
+        self.held.push((addr, thread));
     }
 
     /// One is free, or it is not known any more who has it.
     pub fn free(&mut self, addr: usize) {
-        self.0.retain(|(known, _)| *known != addr);
+        self.held.retain(|(known, _)| *known != addr);
     }
 
     /// Who holds one, as far as that is known.
     pub fn of(&self, addr: usize) -> Option<usize> {
-        self.0.iter().find(|(known, _)| *known == addr).map(|(_, thread)| *thread)
+        self.held.iter().find(|(known, _)| *known == addr).map(|(_, thread)| *thread)
     }
 }

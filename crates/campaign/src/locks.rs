@@ -1,6 +1,6 @@
-//! Where mutexes of Rust's standard library are taken and freed: the first attempt to take one is inlined into
+//! Where locks of Rust's standard library are taken and freed: the first attempt to take one is inlined into
 //! the program and instrumented with it, or is in the standard library and has a trap. The runtime library is told,
-//! so that it lets threads wait there until the mutex is free.
+//! so that it lets threads wait there until the lock is free.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,37 +16,60 @@ use crate::symbols::unread;
 /// Places in a program: how far from its beginning, and how many bytes it is from there to where a call returns to,
 /// or one byte for an instruction with a trap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mutexes {
-    /// Where they are taken.
+pub struct Locks {
+    /// Where mutexes are taken.
     pub locks: Vec<(u64, u64)>,
     /// Where they are freed.
     pub unlocks: Vec<(u64, u64)>,
+    /// Where read-write locks are taken and freed.
+    pub rwlocks: Vec<(u64, u64)>,
+    /// Where the threads of a scope are counted, of which only the end of the last one is noticed.
+    pub counts: Vec<(u64, u64)>,
 }
 
-/// What compilers call for an update of a word.
-const ANNOUNCED: [&str; 2] = ["__tsan_atomic32_compare_exchange_val", "__tsan_atomic32_exchange"];
-const LOCK: &str = "std::sys::sync::mutex::futex::Mutex::lock";
-const UNLOCK: &str = "std::sys::sync::mutex::futex::Mutex::unlock";
+/// What compilers call for what is done with the words of locks and counts.
+const ANNOUNCED: [&str; 7] = [
+    "__tsan_atomic32_load",
+    "__tsan_atomic32_compare_exchange_val",
+    "__tsan_atomic32_exchange",
+    "__tsan_atomic32_fetch_add",
+    "__tsan_atomic32_fetch_sub",
+    "__tsan_atomic64_fetch_add",
+    "__tsan_atomic64_fetch_sub",
+];
+const MUTEX: &str = "std::sys::sync::mutex::futex::Mutex::";
+const RWLOCK: &str = "std::sys::sync::rwlock::futex::RwLock::";
+const SCOPE: &str = "std::thread::scoped::ScopeData::";
 
-impl Mutexes {
+impl Locks {
     /// Those of a program, which has these instructions with traps. None if there is no debug information.
-    pub(crate) fn of(program: &Path, traps: &[(u64, u64)]) -> Result<Mutexes> {
+    pub(crate) fn of(program: &Path, traps: &[(u64, u64)]) -> Result<Locks> {
         let bytes = std::fs::read(program).map_err(unread(program))?;
         let file = ElfFile64::<object::Endianness>::parse(&*bytes).map_err(unread(program))?;
         let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
-        let Ok(loader) = Loader::new(program) else { return Ok(Mutexes::default()) };
+        let Ok(loader) = Loader::new(program) else { return Ok(Locks::default()) };
         let calls = calls(&file);
         let calls = calls.into_iter().map(|(address, len)| (address, address - base, len));
         let traps = traps.iter().map(|&(offset, _)| (base + offset, offset, 1));
-        let mut found = Mutexes::default();
+        let mut found = Locks::default();
         for (address, offset, len) in calls.chain(traps) {
-            match method(&loader, address).as_deref() {
-                Some(LOCK) => found.locks.push((offset, len)),
-                Some(UNLOCK) => found.unlocks.push((offset, len)),
-                _ => {}
-            }
+            let Some(method) = method(&loader, address) else { continue };
+            let of = |kind: &str| method.strip_prefix(kind);
+            let sites = match (of(MUTEX), of(RWLOCK), of(SCOPE)) {
+                (Some("lock"), ..) => &mut found.locks,
+                (Some("unlock"), ..) => &mut found.unlocks,
+                (_, Some("read" | "write" | "read_unlock" | "write_unlock"), _) => {
+                    &mut found.rwlocks
+                }
+                (.., Some("increment_num_running_threads" | "decrement_num_running_threads")) => {
+                    &mut found.counts
+                }
+                _ => continue,
+            };
+            sites.push((offset, len));
         }
-        for sites in [&mut found.locks, &mut found.unlocks] {
+        let Locks { locks, unlocks, rwlocks, counts } = &mut found;
+        for sites in [locks, unlocks, rwlocks, counts] {
             sites.sort_unstable();
             sites.dedup();
         }
