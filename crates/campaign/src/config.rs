@@ -52,6 +52,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         locks: facts.locks.locks.clone(),
         unlocks: facts.locks.unlocks.clone(),
         rwlocks: facts.locks.rwlocks.clone(),
+        tries: facts.locks.tries.clone(),
         counts: facts.locks.counts.clone(),
         harness: facts.harness,
         trace: false,

@@ -23,6 +23,8 @@ pub struct Locks {
     pub unlocks: Vec<(u64, u64)>,
     /// Where read-write locks are taken and freed.
     pub rwlocks: Vec<(u64, u64)>,
+    /// Where threads try to take one for reading.
+    pub tries: Vec<(u64, u64)>,
     /// Where the threads of a scope are counted, of which only the end of the last one is noticed.
     pub counts: Vec<(u64, u64)>,
 }
@@ -61,6 +63,7 @@ impl Locks {
                 (_, Some("read" | "write" | "read_unlock" | "write_unlock"), _) => {
                     &mut found.rwlocks
                 }
+                (_, Some("try_read"), _) => &mut found.tries,
                 (.., Some("increment_num_running_threads" | "decrement_num_running_threads")) => {
                     &mut found.counts
                 }
@@ -68,8 +71,8 @@ impl Locks {
             };
             sites.push((offset, len));
         }
-        let Locks { locks, unlocks, rwlocks, counts } = &mut found;
-        for sites in [locks, unlocks, rwlocks, counts] {
+        let Locks { locks, unlocks, rwlocks, tries, counts } = &mut found;
+        for sites in [locks, unlocks, rwlocks, tries, counts] {
             sites.sort_unstable();
             sites.dedup();
         }

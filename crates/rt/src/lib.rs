@@ -135,6 +135,8 @@ pub(crate) struct Runtime {
     pub unlocks: Sites,
     /// Where read-write locks of Rust are taken and freed.
     pub rwlocks: Sites,
+    /// Where threads try to take one for reading.
+    pub tries: Sites,
     /// Where something is counted of which only the last update is noticed.
     pub counts: Sites,
     /// Instructions that are announced by a trap.

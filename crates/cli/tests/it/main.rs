@@ -51,6 +51,7 @@ mod browser;
 mod c_programs;
 mod cargo;
 mod cargo_foreign;
+mod cargo_rwlocks;
 mod cargo_std;
 mod certified;
 mod cluster;

@@ -86,6 +86,8 @@ pub struct Config {
     pub unlocks: Vec<(u64, u64)>,
     /// `rwlocks=OFFSET+LEN,...`: where read-write locks of Rust are taken and freed.
     pub rwlocks: Vec<(u64, u64)>,
+    /// `tries=OFFSET+LEN,...`: where threads try to take one for reading.
+    pub tries: Vec<(u64, u64)>,
     /// `counts=OFFSET+LEN,...`: updates of counts of which only the last is noticed.
     pub counts: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
@@ -173,6 +175,7 @@ impl Config {
             "locks" => self.locks = list()?,
             "unlocks" => self.unlocks = list()?,
             "rwlocks" => self.rwlocks = list()?,
+            "tries" => self.tries = list()?,
             "counts" => self.counts = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
@@ -220,6 +223,7 @@ impl fmt::Display for Config {
             locks,
             unlocks,
             rwlocks,
+            tries,
             counts,
             harness,
             trace,
@@ -253,7 +257,8 @@ impl fmt::Display for Config {
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
         write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
-        write!(f, " rwlocks={} counts={}", written(rwlocks), written(counts))?;
+        write!(f, " rwlocks={} tries={}", written(rwlocks), written(tries))?;
+        write!(f, " counts={}", written(counts))?;
         write!(f, " harness={} trace={}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))
     }
@@ -294,6 +299,7 @@ fn unset() -> Config {
         locks: Vec::new(),
         unlocks: Vec::new(),
         rwlocks: Vec::new(),
+        tries: Vec::new(),
         counts: Vec::new(),
         harness: false,
         trace: false,
@@ -388,6 +394,7 @@ mod tests {
             locks: vec![(0x500, 5)],
             unlocks: vec![(0x600, 1)],
             rwlocks: vec![(0x700, 5)],
+            tries: vec![(0x780, 5)],
             counts: vec![(0x800, 1)],
             harness: true,
             trace: true,

@@ -21,7 +21,7 @@ use crate::memory::errors::Use;
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{step, store_step};
 use crate::sync::words::{
-    turn_to_free, turn_to_free_mutex, wait_for_mutex, wait_to_read, wait_to_write,
+    WRITER_WAITS, turn_to_free, turn_to_free_mutex, wait_for_mutex, wait_to_read, wait_to_write,
 };
 
 /// An integer that operations are done on.
@@ -177,6 +177,9 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
     announce(&mut rt, OpKind::Read, word.area(), call, None);
     let seen = word.get();
     done(&mut rt, (OpKind::Read, word.area()), order, call.pc(), None, seen);
+    if rt.tries.hold(call.pc()) && rt.owners.is_wanted(word.addr()) {
+        return T::from_bits(seen.bits() | WRITER_WAITS);
+    }
     seen
 }
 

@@ -164,6 +164,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         locks: Sites::new(),
         unlocks: Sites::new(),
         rwlocks: Sites::new(),
+        tries: Sites::new(),
         counts: Sites::new(),
         traps: Traps::new(),
         program: Program {
@@ -266,6 +267,7 @@ impl Runtime {
         self.locks.find(&self.config.locks, base);
         self.unlocks.find(&self.config.unlocks, base);
         self.rwlocks.find(&self.config.rwlocks, base);
+        self.tries.find(&self.config.tries, base);
         self.counts.find(&self.config.counts, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };

@@ -37,6 +37,10 @@ pub fn wait_for_mutex(rt: &mut Rt, area: Area, call: Option<Call>) {
     rt.threads.me_mut().spin.locked();
 }
 
+/// Of a read-write lock: somebody waits in order to write. It is said to those who only try to read; those who wait
+/// here do not set it, because nobody has to wake them.
+pub const WRITER_WAITS: u128 = 1 << 31;
+
 /// Of a read-write lock: somebody writes. Fewer than this read.
 const WRITES: u32 = (1 << 30) - 1;
 
