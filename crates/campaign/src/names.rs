@@ -142,7 +142,8 @@ impl<'a> Names<'a> {
             (true, 0) => format!("{base}.strong"),
             (true, 8) => format!("{base}.weak"),
             (true, 16) => format!("*{base}"),
-            (true, offset) => format!("*{base}+{}", offset - 16),
+            (true, offset) if offset > 16 => format!("*{base}+{}", offset - 16),
+            (true, offset) => format!("{base}+{offset}"),
             (false, offset) => self
                 .symbols
                 .pointed_to(base.split('#').next().unwrap_or(base), base, (offset, len), block.len)

@@ -82,9 +82,7 @@ fn held(waiter: &Waiter, called: Option<&str>) -> Option<(u64, How)> {
     match (waiter.what, called.unwrap_or_default()) {
         (Awaited::Lock, _) => Some((waiter.addr, How::Steps)),
         (Awaited::Word, "Mutex::lock") => Some((waiter.addr, How::Word)),
-        (Awaited::Word, "RwLock::read") => Some((waiter.addr, How::Readers)),
-        // Writers are woken at a word of their own, behind the one that counts readers.
-        (Awaited::Word, "RwLock::write") => Some((waiter.addr.wrapping_sub(4), How::Readers)),
+        (Awaited::Word, "RwLock::read" | "RwLock::write") => Some((waiter.addr, How::Readers)),
         _ => None,
     }
 }

@@ -11,9 +11,9 @@ use crate::cargo::{MANIFEST, cargo, folder};
 
 const LIBRARY: &str = r#"
 use std::sync::atomic::{AtomicUsize, Ordering::{Relaxed, SeqCst}};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
 use std::sync::mpsc::{TryRecvError, channel, sync_channel};
-use std::thread;
+use std::{thread, time::Duration};
 
 #[test]
 fn unbounded() {
@@ -172,6 +172,80 @@ fn gives_way() {
     });
     t.join().unwrap();
 }
+
+/// The time is over when a wait for it ends.
+#[test]
+fn times_out() {
+    let pair = Arc::new((Mutex::new(false), Condvar::new()));
+    let other = Arc::clone(&pair);
+    let t = thread::spawn(move || {
+        *other.0.lock().unwrap() = true;
+        other.1.notify_one();
+    });
+    let half = Duration::from_millis(500);
+    let set = pair.0.lock().unwrap();
+    drop(pair.1.wait_timeout_while(set, half, |set| !*set).unwrap());
+    t.join().unwrap();
+}
+
+#[test]
+fn receives_in_time() {
+    let (sender, receiver) = channel();
+    let t = thread::spawn(move || sender.send(1).unwrap());
+    let _ = receiver.recv_timeout(Duration::from_millis(10));
+    t.join().unwrap();
+}
+
+#[test]
+fn polls() {
+    let value = Arc::new(Mutex::new(0));
+    let other = Arc::clone(&value);
+    let t = thread::spawn(move || *other.lock().unwrap() = 1);
+    while *value.lock().unwrap() == 0 {
+        thread::yield_now();
+    }
+    t.join().unwrap();
+}
+
+/// Two readers that wait for each other, and a writer that may come between them.
+fn meet(writes: bool) {
+    let lock = Arc::new((RwLock::new(0), AtomicUsize::new(0)));
+    let readers = [(); 2].map(|()| {
+        let lock = Arc::clone(&lock);
+        thread::spawn(move || {
+            let _read = lock.0.read().unwrap();
+            lock.1.fetch_add(1, SeqCst);
+            while lock.1.load(SeqCst) < 2 {
+                thread::yield_now();
+            }
+        })
+    });
+    if writes {
+        *lock.0.write().unwrap() += 1;
+    }
+    readers.into_iter().for_each(|t| t.join().unwrap());
+}
+
+#[test]
+fn meets() {
+    meet(false);
+}
+
+#[test]
+fn meets_wrong() {
+    meet(true);
+}
+
+#[test]
+fn scoped() {
+    let mut values = [0; 2];
+    thread::scope(|s| {
+        for value in &mut values {
+            s.spawn(|| *value = 1);
+        }
+    });
+    assert_eq!(values, [1, 1]);
+}
 "#;
 
 #[test]
@@ -196,7 +270,12 @@ fn channels_and_loops_that_give_way_are_decided() {
             kinds.insert(name, answer["failures"][0].clone());
         }
     }
-    for name in ["unbounded", "hands_over", "asks_once", "mutexes", "condition"] {
+    for name in
+        ["unbounded", "hands_over", "asks_once", "mutexes", "condition", "times_out", "polls"]
+    {
+        assert_eq!(verdicts[name], "holds", "{}", ran.out);
+    }
+    for name in ["receives_in_time", "meets", "scoped"] {
         assert_eq!(verdicts[name], "holds", "{}", ran.out);
     }
     for (name, kind) in [
@@ -207,6 +286,7 @@ fn channels_and_loops_that_give_way_are_decided() {
         ("flag_wrong", "deadlock"),
         ("notify_wrong", "deadlock"),
         ("hidden_wrong", "deadlock"),
+        ("meets_wrong", "livelock"),
     ] {
         assert_eq!(kinds[name]["kind"], kind, "{}", ran.out);
     }
