@@ -72,11 +72,14 @@ pub fn refuse(rt: &mut Rt, what: &'static str, pc: usize) -> ! {
     finish(rt, Ended::Cut)
 }
 
-/// The current thread ends the program, from here or by the end of `main`: when the others have done
-/// what they can.
+/// The current thread ends the program, from here or by the end of `main`. What was registered for that runs while
+/// others go on; then they do what they can.
 pub fn leave(rt: &mut Rt, code: i32, pc: usize) -> ! {
     if !rt.exits.exiting() {
         rt.exits.leave();
+        settle(rt);
+        exits::program_functions(rt);
+        settle(rt);
         wait_for_others(rt);
     }
     leave_last(rt, code, pc)
