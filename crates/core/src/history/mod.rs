@@ -9,6 +9,7 @@ mod cycle;
 mod evidence;
 mod machine;
 mod models;
+mod real_time;
 mod replay;
 
 pub use check::{history, search_history};
@@ -18,3 +19,4 @@ pub use evidence::{
 };
 pub use machine::{machine_allows, machine_run};
 pub use models::satisfies;
+pub use real_time::RealTime;
