@@ -11,6 +11,8 @@ use super::scan::{Cursor, Place, Scan, fault, hex};
 #[derive(Default)]
 pub(crate) struct Axe {
     begun: bool,
+    /// Whether a thread began an operation before the one before it had ended, as hardware may.
+    overlap: bool,
     /// What memory held at the end: variables, values, and where that is said.
     finals: Vec<(Vec<u8>, i64, Place)>,
 }
@@ -127,15 +129,27 @@ impl Axe {
         thread: u32,
         builder: &mut Builder,
     ) -> Scan<Decoded> {
+        self.begun = true;
         if let Some((times, at)) = times {
+            self.overlap |= builder.overlaps(thread, times);
+            if self.overlap {
+                return Ok(Decoded::Item);
+            }
             builder.say_times(thread, times).or_else(|m| fault(at, m))?;
         }
-        self.begun = true;
         Ok(Decoded::Item)
     }
 
     fn end(&mut self, builder: &mut Builder) -> Result<(), String> {
-        let Axe { finals, .. } = std::mem::take(self);
+        let Axe { finals, overlap, .. } = std::mem::take(self);
+        if overlap {
+            builder.forget_times();
+            builder.notes.push(
+                "the times behind `@` are not used: a thread begins operations before others of it \
+                 have ended"
+                    .into(),
+            );
+        }
         if let Some(&(_, _, place)) = finals.first() {
             // All threads say behind a fence that they are done; one more waits for that and reads.
             let threads = builder.threads();

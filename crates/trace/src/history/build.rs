@@ -279,6 +279,19 @@ impl Builder {
         Ok(())
     }
 
+    /// Whether the last operation would begin before the one before it in its thread has ended, which
+    /// is said of histories that are read as a whole only.
+    pub(crate) fn overlaps(&self, thread: u32, times: Times) -> bool {
+        let last = self.last_times.get(thread as usize).copied().unwrap_or(i64::MIN);
+        !self.follows && times.start != i64::MIN && times.start < last
+    }
+
+    /// Forgets when operations began and ended.
+    pub(crate) fn forget_times(&mut self) {
+        self.note_times();
+        self.times.clear();
+    }
+
     /// Says when the operations from `start` on, which are one transaction, began and ended.
     pub(crate) fn say_times_since(&mut self, start: usize, times: Times) {
         if let Some(last) = self.ops.len().checked_sub(1).filter(|&last| last >= start) {

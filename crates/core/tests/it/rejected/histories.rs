@@ -3,7 +3,7 @@
 use weakspot_core::certify::{Rejected, history, search_history};
 use weakspot_core::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
-    INITIAL, OpKind, Rule, Verdict, Why, Within, initial_write,
+    INITIAL, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
 };
 
 use super::proofs::add;
@@ -95,7 +95,69 @@ fn corr() -> HistoryCycle {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [questions(), cycles(), causal(), runs(), coherent()].into_iter().flatten().collect()
+    [questions(), cycles(), causal(), runs(), coherent(), real_time()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Operations at these times.
+fn timed(text: &str, times: &[(i64, i64)]) -> History {
+    let mut ops = recorded(text);
+    ops.set_times(times.iter().map(|&(start, end)| Times { start, end }).collect());
+    ops
+}
+
+/// Runs at the right time, and cycles in which real time is what it is.
+fn real_time() -> Vec<Case> {
+    let linear = linear("0 1", &[&[0]]);
+    let run = |times: &[(i64, i64)], model| {
+        history(&timed("wx | rx0", times), model, &Verdict::Holds, &linear)
+    };
+    let with_commit = self::linear("0 1 c0", &[&[0]]);
+    let buffered = |times: &[(i64, i64)]| {
+        history(&timed("wx | rx", times), HistoryModel::TsoRt, &Verdict::Holds, &with_commit)
+    };
+    let late =
+        "history/replay issue: the operation had ended before another one that was done began";
+    // The write has ended, and what was before it is read.
+    let stale = |times: &[(i64, i64)], model, from: u32| {
+        let overwritten = derivation(Rule::Overtaken { read: 1 }, &[po(initial_write(0), from)]);
+        let rt = edge(from, Why::Rt, 1);
+        let cycle = cycle(&[overwritten], &[rt, derived(1, 0, from)]);
+        let text = if model == HistoryModel::Lin { "wx | rx" } else { "ux | rx" };
+        history(&timed(text, times), model, &Verdict::Violated, &HistoryEvidence::Cycle(cycle))
+    };
+    let by_write = |model, why| {
+        let overwritten = derivation(Rule::Overtaken { read: 1 }, &[po(initial_write(0), 0)]);
+        let cycle = cycle(&[overwritten], &[edge(0, why, 1), derived(1, 0, 0)]);
+        let ops = timed("wx | rx", &[(0, 1), (2, 3)]);
+        history(&ops, model, &Verdict::Violated, &HistoryEvidence::Cycle(cycle))
+    };
+    let good = || stale(&[(0, 1), (2, 3)], HistoryModel::Lin, 0);
+    let not_there = "history/cycle path: an edge is not there";
+    vec![
+        case(
+            late,
+            run(&[(0, 3), (2, 5)], HistoryModel::Lin),
+            run(&[(6, 7), (2, 5)], HistoryModel::Lin),
+        ),
+        case(
+            late,
+            run(&[(6, 7), (2, 5)], HistoryModel::Sc),
+            run(&[(6, 7), (2, 5)], HistoryModel::Lin),
+        ),
+        case(late, buffered(&[(0, 1), (2, 5)]), buffered(&[(6, 7), (2, 5)])),
+        case(not_there, good(), stale(&[(0, 2), (2, 3)], HistoryModel::Lin, 0)),
+        case(not_there, good(), by_write(HistoryModel::Sc, Why::Rt)),
+        // A write may be in its buffer when it has ended; an update has no buffer.
+        case(
+            not_there,
+            stale(&[(0, 1), (2, 3)], HistoryModel::TsoRt, 0),
+            by_write(HistoryModel::TsoRt, Why::Rt),
+        ),
+        case(not_there, good(), stale(&[(0, 1), (2, 3)], HistoryModel::Lin, 7)),
+    ]
 }
 
 /// Runs of each variable by itself.
