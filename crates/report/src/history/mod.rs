@@ -60,6 +60,9 @@ pub struct HistoryAnswer<'a> {
     pub explored: u64,
 }
 
+/// What only models with real time ask about, as it stands in [`unchecked`](HistoryAnswer::unchecked).
+const REAL_TIME: &str = "real-time order";
+
 /// The answers for one history.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryAnswers<'a> {
@@ -297,7 +300,11 @@ fn hint(limit: &Limit) -> &'static str {
 
 /// What a history that satisfies a model was not asked, in brackets.
 fn unchecked(a: &HistoryAnswer<'_>) -> String {
-    match a.unchecked {
+    // Some models ask about real time.
+    let is_asked = |part: &str| part == REAL_TIME && a.head.model.has_real_time();
+    let parts: Vec<&str> =
+        a.unchecked.iter().map(String::as_str).filter(|part| !is_asked(part)).collect();
+    match &parts[..] {
         [] => String::new(),
         parts => format!(" (not checked: {})", parts.join(", ")),
     }
