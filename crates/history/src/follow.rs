@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use weakspot_core::{
-    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Value, Verdict,
+    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Times, Value, Verdict,
 };
 
 use crate::answer::{DecidedBy, Method};
 use crate::classify::{Classified, Defect, classify};
-use crate::window::{Excerpt, Refused, Window};
+use crate::window::{Excerpt, Refused, RefusedWhy, Window};
 
 /// A history that is followed.
 #[derive(Debug)]
@@ -88,7 +88,11 @@ impl Following {
         found: &mut Vec<Broken>,
         progress: &mut dyn Progress,
     ) -> Result<(), Stopped> {
+        let asks_for_times = self.open.iter().any(|model| model.has_real_time());
         for &op in ops {
+            if asks_for_times && op.times == Times::UNKNOWN {
+                return Err(Stopped::Refused(Refused { op, why: RefusedWhy::NoTimes }));
+            }
             if self.window.is_full() {
                 self.check(false, found, progress)?;
                 self.window.slide();

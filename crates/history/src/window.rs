@@ -134,6 +134,8 @@ pub enum RefusedWhy {
     SaidWrong(u32, u32),
     /// It is an update that reads what it writes itself.
     ReadsItself,
+    /// It does not say when it began or ended, and models are asked about that are about real time.
+    NoTimes,
 }
 
 /// Of a read whose write is not known.
@@ -523,6 +525,10 @@ impl Refused {
             RefusedWhy::SaidWrong(thread, index) => {
                 let thread = names.threads.get(thread as usize).map_or("", String::as_str);
                 format!("operation {index} of `{thread}` does not write {value} to `{var}`")
+            }
+            RefusedWhy::NoTimes => {
+                "it does not say when it began or ended, which `lin` and `tso-rt` are about"
+                    .to_owned()
             }
             RefusedWhy::ReadsItself => "an update that reads what it writes itself".to_owned(),
         }
