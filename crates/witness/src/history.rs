@@ -379,7 +379,11 @@ mod tests {
                 Derivation {
                     rule: Rule::Older,
                     within: Within::Global,
-                    path: vec![edge(0, 1, Why::Rf), edge(1, 2, Why::Derived(0))],
+                    path: vec![
+                        edge(0, 1, Why::Rf),
+                        edge(1, 2, Why::Derived(0)),
+                        edge(2, 3, Why::Rt),
+                    ],
                 },
                 Derivation {
                     rule: Rule::Ordered,
@@ -454,7 +458,7 @@ mod tests {
         check(
             "\"why\":\"po\"",
             "\"why\":\"p\"",
-            "evidence.cycle.edges[0].why: expected `po`, `wr`, `derived` or `assumed`",
+            "evidence.cycle.edges[0].why: expected `po`, `wr`, `rt`, `derived` or `assumed`",
         );
         check(
             "\"from\":-8",

@@ -218,8 +218,8 @@ satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
 waits only for earlier writes to its own variable.
 
 If a history says when operations began and ended, lin is linearizability: what
-ended before something else began comes first. tso-rt is TSO where each operation
-is done in between, and what it writes may reach memory later.
+ended before something else began comes first. tso-rt is TSO where each
+operation is done in between, and what it writes may reach memory later.
 
 Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
 for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
