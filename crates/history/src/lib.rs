@@ -13,6 +13,7 @@ mod graph;
 mod linearizable;
 mod minimise;
 mod open;
+mod settled;
 mod transactions;
 mod window;
 

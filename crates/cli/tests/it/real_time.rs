@@ -234,3 +234,54 @@ fn witnesses() {
          (Some(1))
     "#]].assert_eq(&got);
 }
+
+/// Longer than a window, and still known; what begins before something that was settled is not.
+#[test]
+fn settled_while_it_is_written() {
+    let log = |late: &str| -> String {
+        let one = |i: i64| format!("t{}: w x {i} @ {}:{}\n", i % 3, 9 * i, 9 * i + 12);
+        let lines: String = (1..=4_000).map(one).collect();
+        format!("{lines}{late}")
+    };
+    let follow = ["history", "--follow", "--model", "lin", "--window", "2500", "-"];
+    check(&follow, &log(""), expect![[r#"
+        - linearizability: satisfied: 4,000 operations, all of which were settled
+        --- exit 0
+    "#]]);
+    check(&follow, &log("t3: r x 5 @ 40:60\n"), expect![[r#"
+        - linearizability: unknown: 4,001 operations without a violation, but only windows of 2,500 operations were checked
+        --- exit 3
+    "#]]);
+    check(&follow, &log("t3: r x 2 @ 50000:50001\n"), expect![[r#"
+        - linearizability: violated: not linearizable at x: t3 read 2 (line 4001) after t2's write of 2501 (line 2501) had ended
+
+          Under linearizability this cannot be: each arrow means "comes before", and the
+          last operation reads what was overwritten before it.
+          t2 0    w x 2     line 2     -po->  program order of t2
+          t2 833  w x 2501  line 2501  -rt->  ended at 22521, and the next began at
+                                              50000
+          t3 0    r x 2     line 4001  reads x=2, which t2 833 w x 2501 had overwritten
+
+        --- exit 1
+    "#]]);
+    check(&["history", "--model", "lin", "-q", "-"], &log("t3: r x 5 @ 40:60\n"), expect![[r#"
+        - history 1 linearizability: satisfied: 4,001 operations, shown by a run of 4,001 steps
+        --- exit 0
+    "#]]);
+    let json = [
+        "history",
+        "--follow",
+        "--format",
+        "json",
+        "--model",
+        "lin,tso-rt",
+        "--window",
+        "2500",
+        "-",
+    ];
+    check(&json, &log(""), expect![[r#"
+        {"file":"-","question":"history","id":null,"number":1,"model":"lin","verdict":"holds","certified":true,"operations":4000,"threads":3,"variables":1,"window":2500,"left_out":0,"decided_by":"location","time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+        {"file":"-","question":"history","id":null,"number":1,"model":"tso-rt","verdict":"unknown","certified":false,"limit":{"kind":"window","operations":2500,"message":"only windows of 2,500 operations were checked"},"explored":4000,"operations":4000,"threads":3,"variables":1,"window":2500,"left_out":0,"time_s":_,"schema":1}
+        --- exit 3
+    "#]]);
+}

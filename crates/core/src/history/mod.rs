@@ -11,6 +11,7 @@ mod machine;
 mod models;
 mod real_time;
 mod replay;
+mod stream;
 
 pub use check::{history, search_history};
 pub use evidence::{
@@ -20,3 +21,4 @@ pub use evidence::{
 pub use machine::{machine_allows, machine_run};
 pub use models::satisfies;
 pub use real_time::RealTime;
+pub use stream::LinearStream;

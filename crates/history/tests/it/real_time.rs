@@ -6,8 +6,10 @@ use weakspot_core::testing::{
     OpsSize, OpsSource, Rng, any_times, mutate_ops, scaled, show_ops, shrink_ops, small_ops,
     timed_ops,
 };
-use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
-use weakspot_history::{Answer, Complete, DecidedBy, Method, check, classify, minimise};
+use weakspot_core::{
+    Certification, History, HistoryModel, Limit, Limits, LoggedOp, OpKind, Silent, Verdict,
+};
+use weakspot_history::{Answer, Complete, DecidedBy, Following, Method, check, classify, minimise};
 
 const METHOD: Method = Method { complete: Complete::Auto, saturate: true };
 
@@ -144,4 +146,55 @@ fn a_million_operations() {
     assert_eq!((answer.verdict, answer.decided_by), (Verdict::Holds, DecidedBy::Location));
     let time = start.elapsed();
     assert!(time.as_secs() < 30, "{time:?}");
+}
+
+/// The operations in the order in which they ended.
+fn logged(ops: &History) -> Vec<LoggedOp> {
+    let mut log: Vec<u32> = (0..ops.len() as u32).collect();
+    log.sort_by_key(|&op| ops.times(op).end);
+    let value = |from: Option<u32>| from.map_or(0, |w| i64::from(w) + 1);
+    let one = |(line, &op): (usize, &u32)| LoggedOp {
+        thread: ops.thread_of(op) as u32,
+        kind: ops.kind(op),
+        var: ops.var(op),
+        value: if ops.writes(op) { value(Some(op)) } else { value(ops.from(op)) },
+        old: if ops.kind(op) == OpKind::Update { value(ops.from(op)) } else { 0 },
+        from: None,
+        line: line as u32 + 1,
+        column: 1,
+        times: ops.times(op),
+    };
+    log.iter().enumerate().map(one).collect()
+}
+
+/// What is said of a history that is followed in windows of this size.
+fn followed(log: &[LoggedOp], size: usize) -> (Verdict, Certification) {
+    let mut following = Following::new(size, &[HistoryModel::Lin], METHOD, &Limits::UNLIMITED);
+    let mut found = Vec::new();
+    let initial = vec![0; 1_000];
+    following.add(log, &initial, &mut found, &mut Silent).expect("a history");
+    following.check(true, &mut found, &mut Silent).expect("a history");
+    match found.is_empty() {
+        true => (following.verdict(HistoryModel::Lin), following.certification(HistoryModel::Lin)),
+        false => (Verdict::Violated, Certification::Checked),
+    }
+}
+
+#[test]
+fn long_streams_hold() {
+    for seed in 0..40 {
+        let rng = &mut Rng::new(seed);
+        let (threads, vars) = (2 + rng.below(7), 1 + rng.below(30));
+        let updates = [0, 1, 3][seed as usize % 3];
+        let size = OpsSize { threads, vars, ops: 30_000, fences: 40, updates };
+        let mut ops = timed_ops(rng, size, OpsSource::Sc, 2 + seed as usize % 10);
+        let log = logged(&ops);
+        assert_eq!(followed(&log, 2_048), (Verdict::Holds, Certification::Checked), "seed {seed}");
+        mutate_ops(rng, &mut ops, 1);
+        let holds = ask(&ops, HistoryModel::Lin, METHOD).verdict;
+        let (verdict, _) = followed(&logged(&ops), 2_048);
+        // What is too far apart for a window is not known.
+        let is_right = verdict == holds || matches!(verdict, Verdict::Unknown(Limit::Window(_)));
+        assert!(is_right, "seed {seed}: {verdict:?}");
+    }
 }

@@ -270,9 +270,13 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
 
 /// What was found in a history that was followed, unless it is a violation.
 fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
-    let all = counted(a.followed?.operations, "operation");
+    let followed = a.followed?;
+    let all = counted(followed.operations, "operation");
     match a.head.verdict {
         Verdict::Violated => None,
+        Verdict::Holds if followed.operations > followed.window as u64 => {
+            Some(format!("satisfied{}: {all}, all of which were settled", unchecked(a)))
+        }
         Verdict::Holds => Some(format!("satisfied{}: {all}, all in one window", unchecked(a))),
         Verdict::Unknown(limit) => {
             let why = match limit {

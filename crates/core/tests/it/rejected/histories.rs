@@ -1,9 +1,10 @@
 //! Verdicts on histories: runs, cycles of derived orders, refutations by cases.
 
 use weakspot_core::certify::{Rejected, history, search_history};
+use weakspot_core::history::LinearStream;
 use weakspot_core::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
-    INITIAL, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
+    INITIAL, LoggedOp, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
 };
 
 use super::proofs::add;
@@ -95,7 +96,7 @@ fn corr() -> HistoryCycle {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [questions(), cycles(), causal(), runs(), coherent(), real_time()]
+    [questions(), cycles(), causal(), runs(), coherent(), real_time(), streams()]
         .into_iter()
         .flatten()
         .collect()
@@ -157,6 +158,68 @@ fn real_time() -> Vec<Case> {
             by_write(HistoryModel::TsoRt, Why::Rt),
         ),
         case(not_there, good(), stale(&[(0, 1), (2, 3)], HistoryModel::Lin, 7)),
+    ]
+}
+
+/// Operations on one variable that arrive in this order, and take effect in this order.
+fn streams() -> Vec<Case> {
+    let op = |thread, kind, value, start, end| LoggedOp {
+        thread,
+        kind,
+        var: 0,
+        value,
+        old: if kind == OpKind::Update { value - 1 } else { 0 },
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times { start, end },
+    };
+    let write = op(0, OpKind::Write, 1, 0, 5);
+    let update = op(1, OpKind::Update, 2, 3, 9);
+    let read = op(0, OpKind::Read, 2, 6, 9);
+    let fence = op(2, OpKind::Fence, 0, 1, 1);
+    let stream = |arrive: &[LoggedOp], effects: &[LoggedOp]| {
+        let mut stream = LinearStream::default();
+        arrive.iter().try_for_each(|op| stream.arrive(op))?;
+        effects.iter().try_for_each(|op| stream.take_effect(op, 0))?;
+        stream.finish()
+    };
+    let all = [write, update, read, fence];
+    let good = || stream(&all, &[fence, write, update, read]);
+    let with = |read: LoggedOp| stream(&[write, update, read], &[write, update, read]);
+    let (late, long) = (op(1, OpKind::Read, 0, 7, 8), op(0, OpKind::Write, 1, 0, 7));
+    vec![
+        case(
+            "history/stream arrive: the operation ends before it begins",
+            good(),
+            with(op(0, OpKind::Read, 2, 6, 5)),
+        ),
+        case(
+            "history/stream arrive: the thread's last operation had not ended",
+            good(),
+            with(op(0, OpKind::Read, 2, 5, 9)),
+        ),
+        case(
+            "history/stream take_effect: it had ended before another one began",
+            stream(&[long, late], &[late, long]),
+            stream(&[write, late], &[late, write]),
+        ),
+        case(
+            "history/stream take_effect: memory holds another value",
+            good(),
+            stream(&all, &[fence, write, read, update]),
+        ),
+        case(
+            "history/stream take_effect: memory holds another value",
+            good(),
+            stream(&all, &[fence, update, write, read]),
+        ),
+        case("history/stream finish: NotFinal", good(), stream(&all, &[fence, write, update])),
+        case(
+            "history/stream finish: NotFinal",
+            good(),
+            stream(&all, &[fence, write, update, op(0, OpKind::Read, 2, 7, 9)]),
+        ),
     ]
 }
 
