@@ -98,7 +98,7 @@ fn by_each_method() {
 #[test]
 fn long_histories() {
     let mut violated = [0; 2];
-    for seed in 0..40 {
+    for seed in 0..scaled(160) as u64 {
         let rng = &mut Rng::new(seed);
         let (threads, vars) = (2 + rng.below(7), 1 + rng.below(30));
         let size = OpsSize { threads, vars, ops: 4_000, fences: 40, updates: 3 };
@@ -110,7 +110,7 @@ fn long_histories() {
             violated[i] += usize::from(ask(&ops, model, METHOD).verdict == Verdict::Violated);
         }
     }
-    assert!(violated.iter().all(|&n| n > 20), "{violated:?}");
+    assert!(violated.iter().all(|&n| n > scaled(60)), "{violated:?}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn followed(log: &[LoggedOp], size: usize) -> (Verdict, Certification) {
 
 #[test]
 fn long_streams_hold() {
-    for seed in 0..40 {
+    for seed in 0..scaled(160) as u64 {
         let rng = &mut Rng::new(seed);
         let (threads, vars) = (2 + rng.below(7), 1 + rng.below(30));
         let updates = [0, 1, 3][seed as usize % 3];
