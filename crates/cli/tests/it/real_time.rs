@@ -244,15 +244,26 @@ fn settled_while_it_is_written() {
         format!("{lines}{late}")
     };
     let follow = ["history", "--follow", "--model", "lin", "--window", "2500", "-"];
-    check(&follow, &log(""), expect![[r#"
+    check(
+        &follow,
+        &log(""),
+        expect![[r#"
         - linearizability: satisfied: 4,000 operations, all of which were settled
         --- exit 0
-    "#]]);
-    check(&follow, &log("t3: r x 5 @ 40:60\n"), expect![[r#"
+    "#]],
+    );
+    check(
+        &follow,
+        &log("t3: r x 5 @ 40:60\n"),
+        expect![[r#"
         - linearizability: unknown: 4,001 operations without a violation, but only windows of 2,500 operations were checked
         --- exit 3
-    "#]]);
-    check(&follow, &log("t3: r x 2 @ 50000:50001\n"), expect![[r#"
+    "#]],
+    );
+    check(
+        &follow,
+        &log("t3: r x 2 @ 50000:50001\n"),
+        expect![[r#"
         - linearizability: violated: not linearizable at x: t3 read 2 (line 4001) after t2's write of 2501 (line 2501) had ended
 
           Under linearizability this cannot be: each arrow means "comes before", and the
@@ -263,11 +274,16 @@ fn settled_while_it_is_written() {
           t3 0    r x 2     line 4001  reads x=2, which t2 833 w x 2501 had overwritten
 
         --- exit 1
-    "#]]);
-    check(&["history", "--model", "lin", "-q", "-"], &log("t3: r x 5 @ 40:60\n"), expect![[r#"
+    "#]],
+    );
+    check(
+        &["history", "--model", "lin", "-q", "-"],
+        &log("t3: r x 5 @ 40:60\n"),
+        expect![[r#"
         - history 1 linearizability: satisfied: 4,001 operations, shown by a run of 4,001 steps
         --- exit 0
-    "#]]);
+    "#]],
+    );
     let json = [
         "history",
         "--follow",
@@ -279,9 +295,13 @@ fn settled_while_it_is_written() {
         "2500",
         "-",
     ];
-    check(&json, &log(""), expect![[r#"
+    check(
+        &json,
+        &log(""),
+        expect![[r#"
         {"file":"-","question":"history","id":null,"number":1,"model":"lin","verdict":"holds","certified":true,"operations":4000,"threads":3,"variables":1,"window":2500,"left_out":0,"decided_by":"location","time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
         {"file":"-","question":"history","id":null,"number":1,"model":"tso-rt","verdict":"unknown","certified":false,"limit":{"kind":"window","operations":2500,"message":"only windows of 2,500 operations were checked"},"explored":4000,"operations":4000,"threads":3,"variables":1,"window":2500,"left_out":0,"time_s":_,"schema":1}
         --- exit 3
-    "#]]);
+    "#]],
+    );
 }
