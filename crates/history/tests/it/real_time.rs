@@ -198,3 +198,33 @@ fn long_streams_hold() {
         assert!(is_right, "seed {seed}: {verdict:?}");
     }
 }
+
+/// What a small window violates is violated by the whole, also where updates are cut.
+#[test]
+fn windows_violate_nothing_else() {
+    let models = [HistoryModel::Lin, HistoryModel::TsoRt];
+    let (mut found_any, mut kept) = ([0; 2], 0);
+    for seed in 0..scaled(12_000) as u64 {
+        let rng = &mut Rng::new(seed);
+        let size = OpsSize { threads: 3, vars: 2, ops: 30, fences: 8, updates: 1 + rng.below(3) };
+        let source = OpsSource::ALL[rng.below(2)];
+        let (overlap, changes) = (rng.below(6), rng.below(2));
+        let mut ops = timed_ops(rng, size, source, overlap);
+        mutate_ops(rng, &mut ops, changes);
+        let mut following = Following::new(4 + rng.below(8), &models, METHOD, &Limits::UNLIMITED);
+        let mut found = Vec::new();
+        following.add(&logged(&ops), &[0, 0], &mut found, &mut Silent).expect("a history");
+        following.check(true, &mut found, &mut Silent).expect("a history");
+        for (i, &model) in models.iter().enumerate() {
+            let holds = ask(&ops, model, METHOD).verdict == Verdict::Holds;
+            let is_found = found.iter().any(|broken| broken.found.model == model);
+            assert!(!(holds && is_found), "seed {seed} {model:?}\n{}", show_ops(&ops));
+            found_any[i] += usize::from(is_found);
+            kept += usize::from(holds);
+        }
+    }
+    assert!(
+        found_any.iter().all(|&n| n > scaled(500)) && kept > scaled(500),
+        "{found_any:?} {kept}"
+    );
+}
