@@ -301,8 +301,8 @@ pub(crate) fn models(text: &str) -> Result<Models, String> {
     let is_called = |model: &TxnModel| model.key() == key || model.short() == key;
     let of_txns = TxnModel::ALL.into_iter().find(is_called).map(Models::Txn);
     let of_memory = HistoryModel::from_key(&key);
-    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, read-committed \
-                    (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all";
+    let expected = "expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, tso-rt, sc, lin, \
+                    read-committed (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all";
     of_memory.map(Models::One).or(of_txns).ok_or_else(|| expected.to_owned())
 }
 

@@ -17,6 +17,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let key = witness.model.key();
     let name = match witness.model {
         HistoryModel::Coherence => key.to_owned(),
+        HistoryModel::Lin => "linearizability".to_owned(),
+        HistoryModel::TsoRt => "TSO-rt".to_owned(),
         _ => key.to_uppercase(),
     };
     *claim = Some(Claim::new("history", (key, name), &witness.verdict));

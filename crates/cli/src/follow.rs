@@ -283,7 +283,9 @@ impl Followed<'_> {
                 weakspot_jobs::terminal::Count(n)
             )],
         };
-        notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
+        if following.open().iter().any(|model| !model.has_real_time()) {
+            notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
+        }
         let verdicts: Vec<(HistoryModel, Verdict)> = following
             .open()
             .iter()

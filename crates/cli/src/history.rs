@@ -26,6 +26,10 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
 
+/// What is wrong with a history that is asked about real time.
+const NO_TIMES: &str =
+    "no operation says when it began or ended, which `lin` and `tso-rt` are about";
+
 /// What helps where nobody wrote what was read.
 const UNWRITTEN: &str =
     "hint: if all writes were recorded, this is a violation: --complete-recording says so\n";
@@ -221,6 +225,9 @@ impl Asked<'_> {
     /// Answers for a history under all models.
     fn answer(&mut self, read: &Read<'_>) {
         let Recorded { ops, .. } = &read.history;
+        if self.job.models.iter().any(|model| model.has_real_time()) && !ops.has_times() {
+            return self.refuse(None, NO_TIMES);
+        }
         let mut listener = Listener::new();
         let found = classify(ops, self.job.models, self.method, &self.limits, &mut listener);
         let found = match found {

@@ -32,7 +32,9 @@ pub use execution::overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
 pub use execution::record::{Recording, record};
 pub use execution::triangular::{TriangularRace, triangular_race};
 pub use execution::{axioms, cycle};
-pub use history::recorded::{History, HistoryModel, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom};
+pub use history::recorded::{
+    History, HistoryModel, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Times,
+};
 pub use history::write_table::{WriteTable, Written};
 pub use history::{
     Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,

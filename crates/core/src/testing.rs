@@ -19,7 +19,8 @@ pub use hard::{ops_of_clauses, pigeonhole, random_3_sat};
 pub use history::{HistorySize, random_history};
 pub use log::{LogSize, random_log};
 pub use ops::{
-    OpsSize, OpsSource, check_ops, mutate_ops, random_ops, show_ops, shrink_ops, small_ops,
+    OpsSize, OpsSource, any_times, check_ops, mutate_ops, random_ops, show_ops, shrink_ops,
+    small_ops, timed_ops,
 };
 pub use serial::{
     TxnSize, overwriting_trace, random_trace, show_trace, shrink_trace, small_traces, trace_of,

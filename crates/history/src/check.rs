@@ -1,5 +1,5 @@
-//! Does a history satisfy a model? The causal models by their definitions, coherence variable by
-//! variable, SC, TSO and PSO in
+//! Does a history satisfy a model? The causal models by their definitions, coherence and
+//! linearizability variable by variable, SC, TSO and PSO in
 //! stages: a greedy run, saturation, and a completion of the store order (section 5 of the paper
 //! calls this gradual checking).
 
@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Certified, Effort, History, HistoryEvidence, HistoryModel, Limit, Limits, Progress, Verdict,
+    Certified, Effort, History, HistoryEvidence, HistoryModel, HistoryStep, Limit, Limits, OpKind,
+    Progress, Verdict,
 };
 use weakspot_sat::Meter;
 
 use crate::answer::{Answer, Complete, DecidedBy, Method};
 use crate::causal::causal;
+use crate::clock::Clocked;
 use crate::coherent::coherent;
 use crate::gradual::chains::{Chains, coherence};
 use crate::gradual::enumerate;
@@ -25,6 +27,7 @@ use crate::gradual::saturate::saturate;
 use crate::gradual::search::search;
 use crate::graph::explain::Ppo;
 use crate::graph::extra::Extra;
+use crate::linearizable::linearizable;
 
 /// Whether the history satisfies the model.
 ///
@@ -83,6 +86,10 @@ pub(crate) fn decide(
     if model == HistoryModel::Coherence {
         return coherent(ops, &mut meter);
     }
+    if model.has_real_time() {
+        return in_real_time(ops, model, method, &mut meter)
+            .unwrap_or_else(|| with_clock(ops, model, method, limits, progress));
+    }
     if method.complete == Complete::Auto {
         let (verdict, evidence) = match stronger_run(ops, model, &mut meter) {
             Ok(Some(run)) => (Verdict::Holds, Some(run)),
@@ -93,6 +100,64 @@ pub(crate) fn decide(
         return Answer { verdict, evidence, decided_by: DecidedBy::Greedy };
     }
     by_stages(ops, model, method, &mut meter)
+}
+
+/// The answer about a model with real time if the operations on each variable by themselves say it.
+fn in_real_time(
+    ops: &History,
+    model: HistoryModel,
+    method: Method,
+    meter: &mut Meter<'_>,
+) -> Option<Answer> {
+    if model == HistoryModel::TsoRt && method.complete != Complete::Auto {
+        return None;
+    }
+    let mut answer = linearizable(ops, meter)?;
+    if model == HistoryModel::TsoRt {
+        match answer.evidence.as_deref() {
+            Some(HistoryEvidence::Linear { store_order, steps }) => {
+                let steps = with_commits(ops, steps);
+                let store_order = store_order.clone();
+                answer.evidence = Some(Arc::new(HistoryEvidence::Linear { store_order, steps }));
+            }
+            Some(_) => return None,
+            None => {}
+        }
+    }
+    Some(answer)
+}
+
+/// The answer about a model with real time by that about the model without it, on the history with
+/// a clock.
+fn with_clock(
+    ops: &History,
+    model: HistoryModel,
+    method: Method,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Answer {
+    let Some(clocked) = Clocked::new(ops) else {
+        let verdict = Verdict::Unknown(Limit::Memory(limits.memory.unwrap_or(u64::MAX)));
+        return Answer { verdict, evidence: None, decided_by: DecidedBy::Greedy };
+    };
+    let model = model.without_time();
+    let mut answer = decide(&clocked.ops, model, method, limits, progress);
+    answer.evidence = answer.evidence.map(|evidence| Arc::new(clocked.evidence(&evidence, model)));
+    answer
+}
+
+/// A run without buffers as one in which each write leaves its buffer at once.
+pub(crate) fn with_commits(ops: &History, steps: &[HistoryStep]) -> Vec<HistoryStep> {
+    let mut run = Vec::with_capacity(steps.len() * 3 / 2);
+    for &step in steps {
+        run.push(step);
+        if let HistoryStep::Issue(op) = step
+            && ops.kind(op) == OpKind::Write
+        {
+            run.push(HistoryStep::Commit(op));
+        }
+    }
+    run
 }
 
 /// A run of a stronger machine, which is cheaper to find than CM, CCM and wCCM are to evaluate,

@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
-    Certified, Effort, History, HistoryEvidence, HistoryModel, HistoryStep, Limits, OpKind,
-    Progress, Snapshot, Verdict,
+    Certified, Effort, History, HistoryEvidence, HistoryModel, Limits, Progress, Snapshot, Verdict,
 };
 
 use crate::answer::{Answer, Method};
-use crate::check::check;
+use crate::check::{check, with_commits};
 
 /// The answer for one model.
 #[derive(Clone, Debug)]
@@ -40,8 +39,10 @@ pub struct Defect {
 }
 
 /// The models, those first whose evidence may decide later ones.
-const STRONGEST_FIRST: [HistoryModel; 10] = [
+const STRONGEST_FIRST: [HistoryModel; 12] = [
+    HistoryModel::Lin,
     HistoryModel::Sc,
+    HistoryModel::TsoRt,
     HistoryModel::Tso,
     HistoryModel::Pso,
     HistoryModel::PsoOwn,
@@ -126,13 +127,16 @@ fn taken_over(
     others: &[Classified],
     effort: Effort,
 ) -> Option<Classified> {
-    let has_buffers = matches!(model, HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn);
+    let has_buffers = matches!(
+        model.without_time(),
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn
+    );
     others.iter().filter(|other| other.model != model).find_map(|other| {
         let evidence = other.answer.evidence.as_ref()?;
         let evidence = match &**evidence {
             HistoryEvidence::ByDefinition => return None,
             HistoryEvidence::Linear { store_order, steps }
-                if has_buffers && other.model == HistoryModel::Sc =>
+                if has_buffers && other.model.without_time() == HistoryModel::Sc =>
             {
                 let steps = with_commits(ops, steps);
                 Arc::new(HistoryEvidence::Linear { store_order: store_order.clone(), steps })
@@ -145,18 +149,4 @@ fn taken_over(
         let of = other.implied_by.unwrap_or(other.model);
         Some(Classified { model, answer, implied_by: Some(of), ..other.clone() })
     })
-}
-
-/// A run without buffers as one in which each write leaves its buffer at once.
-fn with_commits(ops: &History, steps: &[HistoryStep]) -> Vec<HistoryStep> {
-    let mut run = Vec::with_capacity(steps.len() * 3 / 2);
-    for &step in steps {
-        run.push(step);
-        if let HistoryStep::Issue(op) = step
-            && ops.kind(op) == OpKind::Write
-        {
-            run.push(HistoryStep::Commit(op));
-        }
-    }
-    run
 }

@@ -22,7 +22,7 @@ use crate::answer::{Answer, DecidedBy};
 
 /// No operation, block or pair. It has the number of an initial write, and is never compared with
 /// one.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// From how many blocks of a cycle a shorter one is looked for, and how many pairs are followed for
 /// that, per block.
@@ -43,7 +43,7 @@ pub(crate) fn coherent(ops: &History, meter: &mut Meter<'_>) -> Answer {
 fn decide(ops: &History, meter: &mut Meter<'_>) -> Result<Result<Vec<u32>, HistoryCycle>, Limit> {
     let memory = 40 * ops.len() as u64;
     meter.work(ops.len() as u64, || memory)?;
-    let blocks = match Blocks::new(ops) {
+    let blocks = match Blocks::new(ops, Within::Local) {
         Ok(blocks) => blocks,
         Err(cycle) => return Ok(Err(cycle)),
     };
@@ -56,7 +56,8 @@ fn decide(ops: &History, meter: &mut Meter<'_>) -> Result<Result<Vec<u32>, Histo
     Ok(between.sorted().map(|sorted| blocks.operations(sorted)))
 }
 
-fn run(ops: &History, order: &[u32]) -> HistoryEvidence {
+/// The run in which operations take effect in this order.
+pub(crate) fn run(ops: &History, order: &[u32]) -> HistoryEvidence {
     let mut store_order = vec![Vec::new(); ops.vars()];
     for &op in order.iter().filter(|&&op| ops.writes(op)) {
         store_order[ops.var(op) as usize].push(op);
@@ -66,10 +67,12 @@ fn run(ops: &History, order: &[u32]) -> HistoryEvidence {
 }
 
 /// The blocks of a history. That of the initial value of variable x has number x.
-struct Blocks<'a> {
+pub(crate) struct Blocks<'a> {
     ops: &'a History,
+    /// The relation that cycles are in: program order on one variable, or all of it and real time.
+    within: Within,
     /// Per block its first write, perhaps an initial one.
-    heads: Vec<u32>,
+    pub(crate) heads: Vec<u32>,
     /// Per node, see [`Blocks::node`], the update that reads the write.
     update: Vec<u32>,
     /// Per node the block of the write.
@@ -79,10 +82,11 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn new(ops: &'a History) -> Result<Blocks<'a>, HistoryCycle> {
+    pub(crate) fn new(ops: &'a History, within: Within) -> Result<Blocks<'a>, HistoryCycle> {
         let nodes = ops.len() + ops.vars();
         let mut blocks = Blocks {
             ops,
+            within,
             heads: (0..ops.vars() as u32).map(initial_write).collect(),
             update: vec![NONE; nodes],
             block: vec![NONE; nodes],
@@ -127,25 +131,25 @@ impl<'a> Blocks<'a> {
     }
 
     /// The write of an operation, or the one that it reads.
-    fn write(&self, op: u32) -> u32 {
+    pub(crate) fn write(&self, op: u32) -> u32 {
         match self.ops.writes(op) {
             true => op,
             false => self.written_or_read(self.ops.from(op), op),
         }
     }
 
-    fn block_of(&self, op: u32) -> u32 {
+    pub(crate) fn block_of(&self, op: u32) -> u32 {
         self.block[self.node(self.write(op))]
     }
 
     /// Where in its block an operation is.
-    fn place_of(&self, op: u32) -> (u32, bool) {
+    pub(crate) fn place_of(&self, op: u32) -> (u32, bool) {
         (self.place[self.node(self.write(op))], !self.ops.writes(op))
     }
 
     fn two_updates(&self, a: u32, b: u32) -> HistoryCycle {
         let w = self.written_or_read(self.ops.from(a), a);
-        let mut found = Found::default();
+        let mut found = Found::new(self.within);
         for (read, to) in [(a, b), (b, a)] {
             let path = vec![HistoryEdge { from: w, to, why: Why::Rf }];
             let why = found.derive(Rule::Overtaken { read }, path);
@@ -158,7 +162,7 @@ impl<'a> Blocks<'a> {
         let source = |u: u32| self.written_or_read(self.ops.from(u), u);
         // As often as there are operations: then it is on the circle, and not on the way to it.
         let on_it = (0..self.ops.len()).fold(u, |u, _| source(u));
-        let mut found = Found::default();
+        let mut found = Found::new(self.within);
         let mut to = on_it;
         loop {
             let from = source(to);
@@ -171,14 +175,16 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// The variable of a block.
+    pub(crate) fn var(&self, block: u32) -> u32 {
+        let head = self.heads[block as usize];
+        initial_write_var(head).unwrap_or_else(|| self.ops.var(head))
+    }
+
     /// The operations of the blocks, which come in this order.
     fn operations(&self, mut sorted: Vec<u32>) -> Vec<u32> {
         let ops = self.ops;
-        let var = |block: u32| {
-            let head = self.heads[block as usize];
-            initial_write_var(head).unwrap_or_else(|| ops.var(head))
-        };
-        sorted.sort_by_key(|&block| var(block));
+        sorted.sort_by_key(|&block| self.var(block));
         let mut first = vec![NONE; self.block.len()];
         let mut next = vec![NONE; ops.len()];
         for r in (0..ops.len() as u32).rev().filter(|&r| ops.kind(r) == OpKind::Read) {
@@ -205,11 +211,11 @@ impl<'a> Blocks<'a> {
         order
     }
 
-    /// The cycle through these pairs of operations, each in program order, where the second of a pair
+    /// The cycle through these pairs of operations, each in program order or in real time, where the second of a pair
     /// is in the block of the first of the next pair. The first of the next pair may also be an
     /// initial write.
-    fn cycle(&self, pairs: &[(u32, u32)]) -> HistoryCycle {
-        let mut found = Found::default();
+    pub(crate) fn cycle(&self, pairs: &[(u32, u32)]) -> HistoryCycle {
+        let mut found = Found::new(self.within);
         for (i, &(a, b)) in pairs.iter().enumerate() {
             let leaves = self.write_of_node(pairs[(i + 1) % pairs.len()].0);
             let start = self.write_of_node(a);
@@ -217,7 +223,7 @@ impl<'a> Blocks<'a> {
             if start != a {
                 path.push(HistoryEdge { from: start, to: a, why: Why::Rf });
             }
-            path.push(HistoryEdge { from: a, to: b, why: Why::Po });
+            path.push(HistoryEdge { from: a, to: b, why: self.why(a, b) });
             let mut arrives = self.write(b);
             if arrives != b {
                 let why = found.derive(Rule::Older, std::mem::take(&mut path));
@@ -240,27 +246,40 @@ impl<'a> Blocks<'a> {
         found.cycle()
     }
 
+    /// Why two operations are ordered.
+    fn why(&self, a: u32, b: u32) -> Why {
+        let same_thread = || self.ops.thread_of(a) == self.ops.thread_of(b);
+        match self.within == Within::Local || initial_write_var(a).is_some() || same_thread() {
+            true => Why::Po,
+            false => Why::Rt,
+        }
+    }
+
     fn write_of_node(&self, node: u32) -> u32 {
         if initial_write_var(node).is_some() { node } else { self.write(node) }
     }
 }
 
 /// A cycle that is being written down.
-#[derive(Default)]
 struct Found {
+    within: Within,
     derivations: Vec<Derivation>,
     edges: Vec<HistoryEdge>,
 }
 
 impl Found {
+    fn new(within: Within) -> Found {
+        Found { within, derivations: Vec::new(), edges: Vec::new() }
+    }
+
     fn derive(&mut self, rule: Rule, path: Vec<HistoryEdge>) -> Why {
-        self.derivations.push(Derivation { rule, within: Within::Local, path });
+        self.derivations.push(Derivation { rule, within: self.within, path });
         Why::Derived(self.derivations.len() as u32 - 1)
     }
 
     fn cycle(self) -> HistoryCycle {
-        let Found { derivations, edges } = self;
-        HistoryCycle { derivations, within: Within::Local, edges }
+        let Found { within, derivations, edges } = self;
+        HistoryCycle { derivations, within, edges }
     }
 }
 

@@ -1,16 +1,18 @@
-//! Checks a history while it is written, window by window (see `window.rs` for what that finds).
+//! Checks a history while it is written, window by window (see `window.rs` for what that finds), and for
+//! linearizability beside that (`settled.rs`), which may say in the end that it holds.
 //!
 //! A model that is violated is not asked about any more: what follows cannot repair it.
 
 use std::sync::Arc;
 
 use weakspot_core::{
-    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Value, Verdict,
+    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Times, Value, Verdict,
 };
 
 use crate::answer::{DecidedBy, Method};
 use crate::classify::{Classified, Defect, classify};
-use crate::window::{Excerpt, Refused, Window};
+use crate::settled::Settled;
+use crate::window::{Excerpt, Refused, RefusedWhy, Window};
 
 /// A history that is followed.
 #[derive(Debug)]
@@ -25,6 +27,9 @@ pub struct Following {
     /// How many operations had arrived at the last check, who decided there, and what the checker
     /// said.
     checked: Option<u64>,
+    /// Whether it is linearizable, if somebody asks.
+    settled: Option<Settled>,
+    is_linearizable: bool,
     decided: Vec<(HistoryModel, DecidedBy, Certification)>,
 }
 
@@ -60,6 +65,8 @@ impl Following {
             method,
             limits: *limits,
             checked: None,
+            settled: models.contains(&HistoryModel::Lin).then(|| Settled::new(size)),
+            is_linearizable: false,
             decided: Vec::new(),
         }
     }
@@ -88,12 +95,19 @@ impl Following {
         found: &mut Vec<Broken>,
         progress: &mut dyn Progress,
     ) -> Result<(), Stopped> {
+        let asks_for_times = self.open.iter().any(|model| model.has_real_time());
         for &op in ops {
+            if asks_for_times && op.times == Times::UNKNOWN {
+                return Err(Stopped::Refused(Refused { op, why: RefusedWhy::NoTimes }));
+            }
             if self.window.is_full() {
                 self.check(false, found, progress)?;
                 self.window.slide();
             }
             self.window.add(op, initial).map_err(Stopped::Refused)?;
+            if let Some(settled) = &mut self.settled {
+                settled.add(op, initial);
+            }
         }
         Ok(())
     }
@@ -114,6 +128,9 @@ impl Following {
             return Ok(());
         }
         let excerpt = self.window.excerpt(at_end).map_err(Stopped::Refused)?;
+        if at_end && let Some(mut settled) = self.settled.take() {
+            self.is_linearizable = settled.finish().is_some();
+        }
         if self.checked == Some(arrived) {
             return Ok(());
         }
@@ -148,11 +165,17 @@ impl Following {
         self.decided.iter().find(|&&(other, ..)| other == model).map(|&(_, by, _)| by)
     }
 
+    /// Whether it was found out without windows that the model holds.
+    fn is_settled(&self, model: HistoryModel) -> bool {
+        model == HistoryModel::Lin && self.is_linearizable
+    }
+
     /// What the checker of evidence said about the [`verdict`](Following::verdict) on a model: if it
-    /// holds, the last window was the whole history.
+    /// holds, the last window was the whole history, or all of it was checked as it was settled.
     #[must_use]
     pub fn certification(&self, model: HistoryModel) -> Certification {
         match self.verdict(model) {
+            Verdict::Holds if self.is_settled(model) => Certification::Checked,
             Verdict::Holds => {
                 let last = self.decided.iter().find(|&&(other, ..)| other == model);
                 last.map_or(Certification::NotChecked, |&(.., certification)| certification)
@@ -162,9 +185,13 @@ impl Following {
     }
 
     /// What is known about a model that is still [`open`](Following::open) when the history has
-    /// ended and was checked: that it holds only if the history fits into a window.
+    /// ended and was checked: that it holds only if the history fits into a window, or all of it was
+    /// settled.
     #[must_use]
     pub fn verdict(&self, model: HistoryModel) -> Verdict {
+        if self.is_settled(model) {
+            return Verdict::Holds;
+        }
         if let Some((_, limit)) = self.undecided.iter().find(|&&(other, _)| other == model) {
             return Verdict::Unknown(limit.clone());
         }

@@ -5,12 +5,15 @@ mod answer;
 mod causal;
 mod check;
 mod classify;
+mod clock;
 mod coherent;
 mod follow;
 mod gradual;
 mod graph;
+mod linearizable;
 mod minimise;
 mod open;
+mod settled;
 mod transactions;
 mod window;
 

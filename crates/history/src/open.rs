@@ -50,7 +50,7 @@ pub fn open_pairs(
                 .ok()
                 .map(|found| count(ops, &found.hb, &found.all, found.stages[1].0, &found.order)))
         }
-        HistoryModel::Coherence => Ok(None),
+        HistoryModel::Coherence | HistoryModel::Lin | HistoryModel::TsoRt => Ok(None),
         HistoryModel::PsoOwn | HistoryModel::Pso | HistoryModel::Tso | HistoryModel::Sc => {
             match saturate(ops, Ppo::of(model), true, meter)? {
                 Err(_) => Ok(None),

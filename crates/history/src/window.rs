@@ -28,7 +28,8 @@
 //! around it, as a write between two fences is. A cycle of the excerpt is mapped to a closed walk.
 //! It is not a single point, because the three operations of a cut update follow one another in
 //! program order, and no order leads back. So the whole history has a cycle if the excerpt has.
-//! For CC the second condition, on a read and two different writes, is mapped in the same way.
+//! Real-time order is mapped in the same way: the fences and the write of a cut update happen one after
+//! the other between its beginning and its end. For CC the second condition, on a read and two different writes, is mapped in the same way.
 //!
 //! This needs reads to be resolved right: a value is written once per variable. A second write is
 //! refused while the first is known. When the first is forgotten, nobody can tell any more.
@@ -42,10 +43,11 @@
 //! Cost: linear in the window and the number of variables for each excerpt, with a hash table of
 //! the known writes.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use weakspot_core::{
-    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
+    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Times, Value, WriteTable, Written,
 };
 
 /// Of each variable so many writes are remembered at least.
@@ -132,6 +134,8 @@ pub enum RefusedWhy {
     SaidWrong(u32, u32),
     /// It is an update that reads what it writes itself.
     ReadsItself,
+    /// It does not say when it began or ended, and models are asked about that are about real time.
+    NoTimes,
 }
 
 /// Of a read whose write is not known.
@@ -424,9 +428,11 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
         indices: Vec::with_capacity(order.len()),
         lines: Vec::with_capacity(order.len()),
     };
+    let mut times = Vec::with_capacity(order.len());
     for (&start, &end) in starts.iter().zip(&ends) {
         excerpt.ops.thread();
-        for &(number, kind) in &order[start as usize..end as usize] {
+        for part in start..end {
+            let (number, kind) = order[part as usize];
             let Kept { op, index } = kept(number as usize);
             let is_fence = kind == OpKind::Fence;
             let var = if is_fence { 0 } else { vars.number(op.var) };
@@ -438,8 +444,16 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
             excerpt.values.push(if is_fence { 0 } else { op.value });
             excerpt.indices.push(*index);
             excerpt.lines.push(op.line);
+            // A cut update begins with the first of its fences, and ends with the last.
+            times.push(match (parts(number as usize), part.cmp(&at[number as usize])) {
+                (1, _) => op.times,
+                (_, Ordering::Less) => Times { start: op.times.start, ..Times::UNKNOWN },
+                (_, Ordering::Equal) => Times::UNKNOWN,
+                (_, Ordering::Greater) => Times { end: op.times.end, ..Times::UNKNOWN },
+            });
         }
     }
+    excerpt.ops.set_times(times);
     excerpt.vars = vars.old;
     excerpt
 }
@@ -511,6 +525,10 @@ impl Refused {
             RefusedWhy::SaidWrong(thread, index) => {
                 let thread = names.threads.get(thread as usize).map_or("", String::as_str);
                 format!("operation {index} of `{thread}` does not write {value} to `{var}`")
+            }
+            RefusedWhy::NoTimes => {
+                "it does not say when it began or ended, which `lin` and `tso-rt` are about"
+                    .to_owned()
             }
             RefusedWhy::ReadsItself => "an update that reads what it writes itself".to_owned(),
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weakspot_core::history::{machine_allows, satisfies};
 use weakspot_core::testing::{
-    OpsSize, OpsSource, Rng, mutate_ops, random_ops, shrink_ops, small_ops,
+    OpsSize, OpsSource, Rng, any_times, mutate_ops, random_ops, shrink_ops, small_ops,
 };
 use weakspot_core::{
     Certification, History, HistoryModel, Limits, OpKind, OpNames, Value, Verdict,
@@ -15,7 +15,10 @@ use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 use crate::{Disagreement, Stop, Subject, Until, transactional};
 
 /// What satisfies the first satisfies the second.
-const IMPLIED: [(HistoryModel, HistoryModel); 11] = [
+const IMPLIED: [(HistoryModel, HistoryModel); 14] = [
+    (HistoryModel::Lin, HistoryModel::Sc),
+    (HistoryModel::Lin, HistoryModel::TsoRt),
+    (HistoryModel::TsoRt, HistoryModel::Tso),
     (HistoryModel::Sc, HistoryModel::Tso),
     (HistoryModel::Tso, HistoryModel::Pso),
     (HistoryModel::Pso, HistoryModel::Coherence),
@@ -30,15 +33,21 @@ const IMPLIED: [(HistoryModel, HistoryModel); 11] = [
 ];
 
 /// Those that have a machine.
-const MACHINES: [HistoryModel; 4] =
-    [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso, HistoryModel::PsoOwn];
+const MACHINES: [HistoryModel; 6] = [
+    HistoryModel::Sc,
+    HistoryModel::Tso,
+    HistoryModel::Pso,
+    HistoryModel::PsoOwn,
+    HistoryModel::Lin,
+    HistoryModel::TsoRt,
+];
 
 /// Up to so many operations the definitions are asked, too.
 const SMALL: usize = 12;
 
 /// All questions about a random history, and about one of transactions.
 pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option<Disagreement> {
-    let ops = match rng.below(8) {
+    let mut ops = match rng.below(8) {
         0 => {
             let size = OpsSize {
                 threads: 2 + rng.below(6),
@@ -55,6 +64,9 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option
         }
         _ => small_ops(rng, OpsSize { threads: 4, vars: 3, ops: SMALL, fences: 8, updates: 4 }),
     };
+    if rng.one_in(2) {
+        any_times(rng, &mut ops);
+    }
     let Some(what) = disagreement(&ops, compared, stop) else {
         return transactional::check(rng, compared, stop);
     };
@@ -78,7 +90,7 @@ fn disagreement(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Option<Str
 
 fn questions(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let mut verdicts = Vec::new();
-    for model in HistoryModel::ALL.into_iter().chain([HistoryModel::PsoOwn]) {
+    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
         let verdict = verdict(ops, model, compared, stop)?;
         verdicts.push((model, verdict));
     }

@@ -30,7 +30,7 @@
 //! all of the first thread, then all of the second one, and so on; threads and variables go by the
 //! order in which the file first names them. A negative number -1-x is the initial write of
 //! variable number x. An edge is there because of program order (`po`), because what comes later
-//! reads what comes first (`wr`), because derivation number `by` says so (`derived`), or because it
+//! reads what comes first (`wr`), because it ended before the other began (`rt`), because derivation number `by` says so (`derived`), or because it
 //! is assumed (`assumed`, by a literal). The rules are `older`, `overtaken` and `ordered`.
 //!
 //! Other evidence: `{"run": {"steps": [0, 1, -1]}}`, where n is the operation that is done, and -1-n
@@ -140,7 +140,7 @@ impl HistoryWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             number: number.integer("the number of a history")?,
             model: of_key.ok_or_else(|| {
-                model.bad("`cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso` or `sc`")
+                model.bad("`cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso`, `tso-rt`, `sc` or `lin`")
             })?,
             verdict: match verdict.string()? {
                 "holds" => Verdict::Holds,
@@ -194,6 +194,7 @@ fn edge_json(edge: &HistoryEdge) -> String {
     match edge.why {
         Why::Po => o.string("why", "po"),
         Why::Rf => o.string("why", "wr"),
+        Why::Rt => o.string("why", "rt"),
         Why::Derived(index) => o.string("why", "derived").raw("by", index),
         Why::Chosen(literal) => o.string("why", "assumed").raw("by", literal),
     };
@@ -332,9 +333,10 @@ fn edge(at: &At<'_>) -> Result<HistoryEdge, BadWitness> {
     let why = match why.string()? {
         "po" => Why::Po,
         "wr" => Why::Rf,
+        "rt" => Why::Rt,
         "derived" => Why::Derived(at.get("by")?.integer("the number of a derivation")?),
         "assumed" => Why::Chosen(at.get("by")?.integer("a literal")?),
-        _ => return Err(why.bad("`po`, `wr`, `derived` or `assumed`")),
+        _ => return Err(why.bad("`po`, `wr`, `rt`, `derived` or `assumed`")),
     };
     Ok(HistoryEdge { from: node(&at.get("from")?)?, to: node(&at.get("to")?)?, why })
 }
@@ -377,7 +379,11 @@ mod tests {
                 Derivation {
                     rule: Rule::Older,
                     within: Within::Global,
-                    path: vec![edge(0, 1, Why::Rf), edge(1, 2, Why::Derived(0))],
+                    path: vec![
+                        edge(0, 1, Why::Rf),
+                        edge(1, 2, Why::Derived(0)),
+                        edge(2, 3, Why::Rt),
+                    ],
                 },
                 Derivation {
                     rule: Rule::Ordered,
@@ -440,7 +446,7 @@ mod tests {
         check(
             "\"cm\"",
             "\"x\"",
-            "model: expected `cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso` or `sc`",
+            "model: expected `cc`, `ccv`, `cm`, `ccm`, `wccm`, `coherence`, `pso`, `pso-own`, `tso`, `tso-rt`, `sc` or `lin`",
         );
         check("\"holds\"", "\"unknown\"", "verdict: expected `holds` or `violated`");
         check("\"history\": 3", "\"history\": -3", "history: expected the number of a history");
@@ -452,7 +458,7 @@ mod tests {
         check(
             "\"why\":\"po\"",
             "\"why\":\"p\"",
-            "evidence.cycle.edges[0].why: expected `po`, `wr`, `derived` or `assumed`",
+            "evidence.cycle.edges[0].why: expected `po`, `wr`, `rt`, `derived` or `assumed`",
         );
         check(
             "\"from\":-8",

@@ -217,6 +217,10 @@ store order (tso) and sequential consistency (sc). `all` draws which of them are
 satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
 waits only for earlier writes to its own variable.
 
+If a history says when operations began and ended, lin is linearizability: what
+ended before something else began comes first. tso-rt is TSO where each
+operation is done in between, and what it writes may reach memory later.
+
 Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
 for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
 serializable (ser); a violation is named as Elle does, such as G1a or G-single.
@@ -242,8 +246,8 @@ pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, or of transactions rc, ra, tcc,
-    /// ser, separated by commas, or all, which is all but pso-own [default: all; with --follow sc,tso].
+    /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, tso-rt, sc, lin, or of transactions
+    /// rc, ra, tcc, ser, separated by commas, or all, which is all but pso-own, tso-rt and lin [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
     pub(crate) model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.

@@ -273,7 +273,7 @@ fn histories() {
         expect![[r#"
             history
             t0: w 0 1
-            t0: r 1 0
+            t0: r 1 0 @ 30:40
             t0: fence
             t0: w done(t0) 1
             t1: w 1 1
@@ -292,7 +292,6 @@ fn histories() {
             t1: u 0 0 -> 2
             --- standard error
             warning: corpus/histories/store-buffering.axe: history 1: the lines `final` are reads of a thread `final`, behind all that the others did; coherence, which orders no locations among each other, does not check them
-            warning: corpus/histories/store-buffering.axe: history 1: the times behind `@` are not used
             --- exit 0
         "#]],
     );

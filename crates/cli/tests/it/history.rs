@@ -352,12 +352,12 @@ fn columns() {
         &[line, &["core,op,address", "-"][..]].concat(),
         log,
         expect![[r#"
-        --- standard error
-        error: invalid value 'core,op,address' for '--columns <NAMES>': no column is the data; expected columns of cycle, core, op, addr, data, old, size and - (not used)
+            --- standard error
+            error: invalid value 'core,op,address' for '--columns <NAMES>': no column is the data; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
 
-        For more information, try '--help'.
-        --- exit 2
-    "#]],
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &["history", "--model", "sc", "-"],
@@ -557,9 +557,9 @@ fn help() {
 
             Options:
               -m, --model <MODEL>
-                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, or of transactions rc,
-                      ra, tcc, ser, separated by commas, or all, which is all but pso-own [default: all; with
-                      --follow sc,tso]
+                      Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, tso-rt, sc, lin, or of
+                      transactions rc, ra, tcc, ser, separated by commas, or all, which is all but pso-own,
+                      tso-rt and lin [default: all; with --follow sc,tso]
 
                   --minimise
                       Show a smallest part of a history that violates the model as well
@@ -665,6 +665,10 @@ fn help() {
             satisfied, the stronger above the weaker. pso-own is PSO where an atomic update
             waits only for earlier writes to its own variable.
 
+            If a history says when operations began and ended, lin is linearizability: what
+            ended before something else began comes first. tso-rt is TSO where each
+            operation is done in between, and what it writes may reach memory later.
+
             Files of dbcop, Plume, AWDIT and Jepsen (Elle) have transactions, and are asked
             for read-committed (rc), read-atomic (ra), transactional-causal (tcc) and
             serializable (ser); a violation is named as Elle does, such as G1a or G-single.
@@ -697,7 +701,6 @@ fn notes_and_a_summary() {
             corpus/histories/registers.edn SC: satisfied (not checked: real-time order): 4 operations, shown by a run of 4 steps
               note: of the writes of which it is not known whether they happened, 1 was read and is counted as done, and 0 were not and are left out
               note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
 
               t0    │ t1    │ t2    │ memory
               ──────┼───────┼───────┼────────

@@ -65,7 +65,7 @@ fn bad_usage() {
         "",
         expect![[r#"
             --- standard error
-            error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, sc, read-committed (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all
+            error: invalid value 'x86' for '--model <MODEL>': expected cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, tso-rt, sc, lin, read-committed (rc), read-atomic (ra), transactional-causal (tcc), serializable (ser) or all
 
             For more information, try '--help'.
             --- exit 2
@@ -153,6 +153,7 @@ fn a_folder() {
             corpus/histories/classic.wshist counter: satisfies SC, and so all models
             corpus/histories/classic.wshist lost-update: not SC: satisfies CM and CCv, violates coherence and wCCM
             corpus/histories/classic.wshist own-future: not SC: satisfies no model, violates coherence and CC
+            corpus/histories/cores-times.csv: satisfies SC (not checked: real-time order), and so all models
             corpus/histories/cores.csv: not SC: satisfies TSO and CM (not checked: real-time order), violates CCM
             corpus/histories/gradual.jsonl fig-1a: not SC: satisfies CM, violates coherence and CCv
             corpus/histories/gradual.jsonl fig-1b: not SC: satisfies TSO, violates CM
@@ -178,6 +179,20 @@ fn a_folder() {
             corpus/histories/lost-update.json read atomic: satisfied: 2 transactions, shown by a commit order
             corpus/histories/lost-update.json transactional causal: satisfied: 2 transactions, shown by a commit order
             corpus/histories/lost-update.json serializable: violated: lost-update, two updates of the same version
+            corpus/histories/lost-write.edn read committed: satisfied: 5 transactions, shown by a commit order
+            corpus/histories/lost-write.edn read atomic: satisfied: 5 transactions, shown by a commit order
+            corpus/histories/lost-write.edn transactional causal: satisfied: 5 transactions, shown by a commit order
+            corpus/histories/lost-write.edn serializable: satisfied (not checked: real-time order): 5 transactions, shown by a commit order
+            corpus/histories/real-time.wshist stale-read: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist concurrent: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist new-old-inversion: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist buffered: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist fenced: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist from-the-future: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/real-time.wshist cas: not SC: satisfies CM and CCv (not checked: real-time order), violates coherence and wCCM
+            corpus/histories/real-time.wshist same-time: not SC: satisfies TSO and CM (not checked: real-time order), violates CCM
+            corpus/histories/real-time.wshist open-end: satisfies SC (not checked: real-time order), and so all models
+            corpus/histories/register.wshist history 1: satisfies SC (not checked: real-time order), and so all models
             corpus/histories/registers.edn read committed: satisfied: 4 transactions, shown by a commit order
             corpus/histories/registers.edn read atomic: satisfied: 4 transactions, shown by a commit order
             corpus/histories/registers.edn transactional causal: satisfied: 4 transactions, shown by a commit order

@@ -27,6 +27,7 @@
 //! - `peers`: programs of the kinds that other checkers are tested with;
 //! - `races`: data races in the programs of corpus/races;
 //! - `readme`: what the README shows is what the command prints;
+//! - `real_time`: `weakspot history --model lin` and `tso-rt`;
 //! - `robust`: `weakspot robust` and the witnesses of its answers;
 //! - `run`: `weakspot cc` and `weakspot run` on C programs;
 //! - `show`: `weakspot show` as text, and in a terminal;
@@ -79,6 +80,7 @@ mod peers;
 mod pictures;
 mod races;
 mod readme;
+mod real_time;
 mod robust;
 mod run;
 mod run_witness;

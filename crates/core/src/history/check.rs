@@ -26,9 +26,12 @@ pub fn history(
                     return replay_each_variable(ops, store_order, steps);
                 }
                 HistoryModel::Coherence => HistoryModel::PsoOwn,
-                HistoryModel::Sc | HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => {
-                    model
-                }
+                HistoryModel::Sc
+                | HistoryModel::Tso
+                | HistoryModel::Pso
+                | HistoryModel::PsoOwn
+                | HistoryModel::Lin
+                | HistoryModel::TsoRt => model,
                 HistoryModel::Wccm if commits => HistoryModel::Tso,
                 _ => HistoryModel::Sc,
             };

@@ -21,6 +21,7 @@
 //!
 //! Cost: linear in the history and the evidence.
 
+use super::real_time::RealTime;
 use crate::evidence::rejected::Rejected;
 use crate::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryModel, OpKind, Rule, Why, Within,
@@ -30,7 +31,9 @@ use crate::{
 /// A checker of cycles in one history.
 pub(super) struct Cycles<'a> {
     ops: &'a History,
+    /// Without its real time, which is beside it.
     model: HistoryModel,
+    time: Option<RealTime>,
     /// What [`Why::Chosen`] refers to.
     pairs: &'a [(u32, u32)],
     /// Per operation how many fences and updates are before it; empty when all of program order
@@ -63,6 +66,8 @@ impl<'a> Cycles<'a> {
         model: HistoryModel,
         pairs: &'a [(u32, u32)],
     ) -> Result<Cycles<'a>, Rejected> {
+        let time = model.has_real_time().then(|| RealTime::of(ops));
+        let model = model.without_time();
         let mut barriers = Vec::new();
         if is_relaxed(model) {
             let mut count = 0;
@@ -72,7 +77,7 @@ impl<'a> Cycles<'a> {
                 before
             }));
         }
-        let cycles = Cycles { ops, model, pairs, barriers };
+        let cycles = Cycles { ops, model, time, pairs, barriers };
         let is_pair = |&(a, b): &(u32, u32)| {
             a != b && cycles.written(a).is_some() && cycles.written(a) == cycles.written(b)
         };
@@ -104,7 +109,8 @@ impl<'a> Cycles<'a> {
 
     /// wCCM also asks for program order and reads-from to have no cycle.
     fn is_causal_cycle(&self, cycle: &HistoryCycle) -> bool {
-        let all_of_po = Cycles { model: HistoryModel::Cc, barriers: Vec::new(), ..*self };
+        let (model, time, barriers) = (HistoryModel::Cc, None, Vec::new());
+        let all_of_po = Cycles { model, time, barriers, ..*self };
         self.model == HistoryModel::Wccm
             && all_of_po.path(&cycle.edges, Within::Global, &[], &mut Vec::new()).is_ok()
     }
@@ -135,6 +141,7 @@ impl<'a> Cycles<'a> {
             let holds = match edge.why {
                 Why::Po => self.is_po(edge.from, edge.to, within),
                 Why::Rf => self.is_rf(edge.from, edge.to, within),
+                Why::Rt => within == Within::Global && self.is_rt(edge.from, edge.to),
                 Why::Derived(i) => derived
                     .get(i as usize)
                     .is_some_and(|known| (known.from, known.to) == (edge.from, edge.to)),
@@ -199,6 +206,14 @@ impl<'a> Cycles<'a> {
                 waits || !may_change
             }
         }
+    }
+
+    /// Whether the first operation took effect before the second one began. Of a write behind a
+    /// buffer nobody knows that.
+    fn is_rt(&self, a: u32, b: u32) -> bool {
+        let Some(time) = &self.time else { return false };
+        let is_known = self.is_op(a) && self.is_op(b) && time.is_before(a, b);
+        is_known && !(is_relaxed(self.model) && self.ops.kind(a) == OpKind::Write)
     }
 
     fn is_rf(&self, w: u32, r: u32, within: Within) -> bool {

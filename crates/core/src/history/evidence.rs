@@ -74,6 +74,9 @@ pub enum Why {
     Po,
     /// The second operation reads the first.
     Rf,
+    /// Real time: the first operation ended before the second one began. It is no write that may
+    /// still be in a buffer then.
+    Rt,
     /// It follows by this derivation.
     Derived(u32),
     /// This choice of an order between two writes (see [`HistoryEvidence::Refuted`]).

@@ -1,8 +1,11 @@
 //! Which histories the machines with store buffers can produce: SC has no buffer, TSO one queue
-//! per thread, PSO one per thread and variable. PSO-own differs in what updates wait for. All states are searched, each once.
+//! per thread, PSO one per thread and variable. PSO-own differs in what updates wait for.
+//! With real time there is a clock, and each operation is done when it is between its beginning and
+//! its end; writes leave buffers at any time. All states are searched, each once.
 
 use std::collections::HashSet;
 
+use super::real_time::RealTime;
 use crate::{History, HistoryModel, HistoryStep, INITIAL, OpKind};
 
 /// Where a run is.
@@ -14,9 +17,11 @@ struct State {
     committed: u128,
     /// Per variable the write that memory holds.
     memory: Vec<u32>,
+    /// The earliest that the clock can show; models without real time have none.
+    now: i64,
 }
 
-/// Whether the machine of SC, TSO or PSO can do what was recorded. `None` for the other models,
+/// Whether the machine of SC, TSO or PSO, perhaps with real time, can do what was recorded. `None` for the other models,
 /// which have no machine, for more than 128 operations, and when there are more states than this.
 #[must_use]
 pub fn machine_allows(ops: &History, model: HistoryModel, max_states: usize) -> Option<bool> {
@@ -31,6 +36,8 @@ pub fn machine_run(
     model: HistoryModel,
     max_states: usize,
 ) -> Option<Option<Vec<HistoryStep>>> {
+    let time = model.has_real_time().then(|| RealTime::of(ops));
+    let model = model.without_time();
     let buffered = match model {
         HistoryModel::Sc => false,
         HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => true,
@@ -43,6 +50,7 @@ pub fn machine_run(
         next: (0..ops.threads()).map(|t| ops.of_thread(t).start).collect(),
         committed: 0,
         memory: vec![INITIAL; ops.vars()],
+        now: i64::MIN,
     };
     let mut seen = HashSet::from([start.clone()]);
     // Each step that was taken, after the step before it.
@@ -62,6 +70,7 @@ pub fn machine_run(
             if next < range.end {
                 is_final = false;
                 let issued = issue(ops, &state, thread, waiting().collect(), model);
+                let issued = issued.and_then(|to| at_its_time(to, next, time.as_ref()));
                 steps.extend(issued.map(|to| (HistoryStep::Issue(next), to)));
             }
             for w in waiting() {
@@ -127,6 +136,14 @@ fn issue(
         OpKind::Write if model == HistoryModel::Sc => with_commit(ops, state, op),
         _ => state,
     })
+}
+
+/// The state in which the clock shows at least when the operation began, unless it has ended then.
+fn at_its_time(mut state: State, op: u32, time: Option<&RealTime>) -> Option<State> {
+    let Some(time) = time else { return Some(state) };
+    let times = time.times(op);
+    state.now = state.now.max(times.start);
+    (state.now <= times.end).then_some(state)
 }
 
 fn with_commit(ops: &History, mut state: State, w: u32) -> State {

@@ -9,7 +9,9 @@ mod cycle;
 mod evidence;
 mod machine;
 mod models;
+mod real_time;
 mod replay;
+mod stream;
 
 pub use check::{history, search_history};
 pub use evidence::{
@@ -18,3 +20,5 @@ pub use evidence::{
 };
 pub use machine::{machine_allows, machine_run};
 pub use models::satisfies;
+pub use real_time::RealTime;
+pub use stream::LinearStream;

@@ -7,7 +7,10 @@
 //! - wCCM also asks for program order and reads-from to have no cycle, and the second condition of
 //!   TSO has all of reads-from: otherwise a thread may read its own later write.
 //!
-//! Coherence, which is not theirs, is the second condition of TSO alone.
+//! Coherence, which is not theirs, is the second condition of TSO alone. Linearizability is SC with
+//! real-time order in addition to program order. TSO with real time is TSO with as much of
+//! real-time order as the clock of a machine with buffers gives: a read, an update and a fence take
+//! effect before they end, a write at any time after its beginning.
 //!
 //! Every variable has an initial write that comes before all operations. A fence orders everything
 //! before it with everything after it wherever program order is relaxed; the causal models keep
@@ -18,6 +21,7 @@
 //!
 //! Cost: n^4 / 64 for CM, CCM and wCCM; the number of store orders for the others.
 
+use super::real_time::RealTime;
 use crate::execution::relation::Relation;
 use crate::{History, HistoryModel, OpKind};
 
@@ -36,9 +40,17 @@ pub fn satisfies(ops: &History, model: HistoryModel) -> bool {
             let rest = graph.po.clone().union(&graph.wr);
             graph.has_store_order(&[rest])
         }
+        HistoryModel::Lin => {
+            let rest = graph.po.clone().union(&graph.wr).union(&graph.real_time());
+            graph.has_store_order(&[rest])
+        }
         HistoryModel::Coherence => graph.has_store_order(&[graph.po_loc().union(&graph.wr)]),
-        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => {
-            let global = graph.ppo(model).union(&graph.wre());
+        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::TsoRt => {
+            let mut global = graph.ppo(model).union(&graph.wre());
+            if model == HistoryModel::TsoRt {
+                let at_once = |a, _| !graph.is(a, OpKind::Write);
+                global = global.union(&graph.real_time().filter(at_once));
+            }
             let local = graph.po_loc().union(&graph.wr);
             graph.has_store_order(&[global, local])
         }
@@ -231,6 +243,20 @@ impl Graph<'_> {
 
     fn wre(&self) -> Relation {
         self.wr.filter(|w, r| !self.is_initial(w) && !self.same_thread(w, r))
+    }
+
+    /// What ended before something else began.
+    fn real_time(&self) -> Relation {
+        let time = RealTime::of(self.ops);
+        let mut before = Relation::empty(self.po.len());
+        for a in 0..self.ops.len() {
+            for b in 0..self.ops.len() {
+                if time.is_before(a as u32, b as u32) {
+                    before.insert(a, b);
+                }
+            }
+        }
+        before
     }
 
     /// Whether some store order makes no cycle with any of these relations.

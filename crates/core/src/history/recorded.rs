@@ -12,6 +12,23 @@ pub struct History {
     starts: Vec<u32>,
     ops: Vec<PackedOp>,
     vars: u32,
+    /// When each operation began and ended; empty if nothing is known of that.
+    times: Vec<Times>,
+}
+
+/// When an operation began and ended, by a clock that all threads share. A time that is not known
+/// is before, or after, everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Times {
+    /// It did nothing before.
+    pub start: i64,
+    /// It did nothing after.
+    pub end: i64,
+}
+
+impl Times {
+    /// That of an operation of which nothing is known.
+    pub const UNKNOWN: Times = Times { start: i64::MIN, end: i64::MAX };
 }
 
 /// What an operation is.
@@ -69,6 +86,8 @@ pub struct LoggedOp {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
+    /// When it began and ended.
+    pub times: Times,
 }
 
 impl LoggedOp {
@@ -111,7 +130,7 @@ impl History {
     /// one.
     #[must_use]
     pub fn new() -> History {
-        History { starts: vec![0], ops: Vec::new(), vars: 0 }
+        History { starts: vec![0], ops: Vec::new(), vars: 0, times: Vec::new() }
     }
 
     /// Ends the current thread, if there is one, and begins the next.
@@ -142,6 +161,25 @@ impl History {
     /// Says what an operation reads.
     pub fn set_from(&mut self, op: u32, from: u32) {
         self.ops[op as usize].from = from;
+    }
+
+    /// Says when the operations began and ended, in their order; none at all if that is not known of
+    /// any.
+    pub fn set_times(&mut self, times: Vec<Times>) {
+        self.times =
+            if times.iter().all(|&times| times == Times::UNKNOWN) { Vec::new() } else { times };
+    }
+
+    /// Whether it is known of any operation when it began or ended.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        !self.times.is_empty()
+    }
+
+    /// When an operation began and ended, as it was recorded.
+    #[must_use]
+    pub fn times(&self, op: u32) -> Times {
+        self.times.get(op as usize).copied().unwrap_or(Times::UNKNOWN)
     }
 
     /// How many operations there are.
@@ -217,16 +255,35 @@ impl History {
         matches!(self.kind(op), OpKind::Write | OpKind::Update)
     }
 
-    /// Whether every read reads a write to its own variable: what engines may take for granted.
+    /// Whether every read reads a write to its own variable, and a thread does one operation after
+    /// the other: what engines may take for granted.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
-        (0..self.ops.len() as u32).all(|op| {
-            self.from(op).is_none_or(|from| {
-                (from as usize) < self.ops.len()
-                    && self.writes(from)
-                    && self.var(from) == self.var(op)
+        self.has_possible_times()
+            && (0..self.ops.len() as u32).all(|op| {
+                self.from(op).is_none_or(|from| {
+                    (from as usize) < self.ops.len()
+                        && self.writes(from)
+                        && self.var(from) == self.var(op)
+                })
             })
-        })
+    }
+}
+
+impl History {
+    /// Whether no operation ends before it begins, or begins before the one before it in its thread
+    /// has ended.
+    fn has_possible_times(&self) -> bool {
+        let known = |time: &i64| *time != i64::MIN && *time != i64::MAX;
+        let of_thread = |thread: usize| {
+            let times = self.of_thread(thread).flat_map(|op| {
+                let Times { start, end } = self.times(op);
+                [start, end]
+            });
+            times.filter(known).is_sorted()
+        };
+        let is_one_each = self.times.is_empty() || self.times.len() == self.ops.len();
+        is_one_each && (self.times.is_empty() || (0..self.threads()).all(of_thread))
     }
 }
 
@@ -254,10 +311,17 @@ pub enum HistoryModel {
     /// Partial store order where an atomic update waits for earlier writes to its own variable
     /// only.
     PsoOwn,
+    /// Linearizability: sequential consistency where what ended before another operation began comes
+    /// first.
+    Lin,
+    /// Total store order where each operation is done between its beginning and its end; what it
+    /// writes may reach memory later.
+    TsoRt,
 }
 
 impl HistoryModel {
-    /// Those that are asked about unless somebody says otherwise: all but PSO-own.
+    /// Those that are asked about unless somebody says otherwise: all but PSO-own, and but those that
+    /// are about real time.
     pub const ALL: [HistoryModel; 9] = [
         HistoryModel::Cc,
         HistoryModel::Ccv,
@@ -270,10 +334,30 @@ impl HistoryModel {
         HistoryModel::Sc,
     ];
 
+    /// Those that are asked about only if somebody says so.
+    pub const OTHERS: [HistoryModel; 3] =
+        [HistoryModel::PsoOwn, HistoryModel::Lin, HistoryModel::TsoRt];
+
+    /// Whether it matters when operations began and ended.
+    #[must_use]
+    pub fn has_real_time(self) -> bool {
+        self.without_time() != self
+    }
+
+    /// What is left of a model if nobody knows when operations began and ended.
+    #[must_use]
+    pub fn without_time(self) -> HistoryModel {
+        match self {
+            HistoryModel::Lin => HistoryModel::Sc,
+            HistoryModel::TsoRt => HistoryModel::Tso,
+            _ => self,
+        }
+    }
+
     /// The model with this [`key`](HistoryModel::key).
     #[must_use]
     pub fn from_key(key: &str) -> Option<HistoryModel> {
-        HistoryModel::ALL.into_iter().chain([HistoryModel::PsoOwn]).find(|m| m.key() == key)
+        HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS).find(|m| m.key() == key)
     }
 
     /// The model as it is written in options and JSON.
@@ -290,6 +374,8 @@ impl HistoryModel {
             HistoryModel::Tso => "tso",
             HistoryModel::Sc => "sc",
             HistoryModel::PsoOwn => "pso-own",
+            HistoryModel::Lin => "lin",
+            HistoryModel::TsoRt => "tso-rt",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Replays a run that claims to do what was recorded: on memory for SC, with one queue of writes
-//! per thread for TSO, with one per thread and variable for PSO; for coherence on the memory of one
+//! per thread for TSO, with one per thread and variable for PSO; with a clock if the model is about
+//! real time; for coherence on the memory of one
 //! variable at a time. Linear in time and memory.
 
+use super::real_time::RealTime;
 use crate::evidence::rejected::Rejected;
 use crate::{History, HistoryModel, HistoryStep, INITIAL, OpKind};
 
@@ -16,6 +18,8 @@ pub(super) fn replay(
     if store_order.len() != ops.vars() {
         return Err(Rejected::NotFinal);
     }
+    let time = model.has_real_time().then(|| RealTime::of(ops));
+    let model = model.without_time();
     let buffered = model != HistoryModel::Sc;
     let older = if buffered { own_writes_before(ops) } else { Vec::new() };
     let mut run = Run {
@@ -27,6 +31,8 @@ pub(super) fn replay(
         committed: vec![false; if buffered { ops.len() } else { 0 }],
         memory: vec![INITIAL; ops.vars()],
         done: vec![0; ops.vars()],
+        time,
+        now: i64::MIN,
     };
     for (at, &step) in steps.iter().enumerate() {
         let taken = match step {
@@ -105,6 +111,10 @@ struct Run<'a> {
     memory: Vec<u32>,
     /// Per variable how many writes have reached memory.
     done: Vec<usize>,
+    /// When operations began and ended, if that counts.
+    time: Option<RealTime>,
+    /// The latest beginning of an operation that was done.
+    now: i64,
 }
 
 impl Run<'_> {
@@ -123,6 +133,12 @@ impl Run<'_> {
             return Err("the thread's next operation is another one");
         }
         self.next[thread] += 1;
+        if let Some(times) = self.time.as_ref().map(|time| time.times(op)) {
+            self.now = self.now.max(times.start);
+            if self.now > times.end {
+                return Err("the operation had ended before another one that was done began");
+            }
+        }
         let kind = self.ops.kind(op);
         let waits = match kind {
             OpKind::Update if model == HistoryModel::PsoOwn => {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Rng;
-use crate::{History, INITIAL, OpKind};
+use crate::{History, INITIAL, OpKind, Times};
 
 /// How large random histories are, and what is in them.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,50 @@ impl OpsSource {
 
 /// A random history of the source. Half of the operations are reads.
 pub fn random_ops(rng: &mut Rng, size: OpsSize, source: OpsSource) -> History {
+    run(rng, size, source).ops()
+}
+
+/// The same with times: each operation was done between its beginning and its end. Up to `overlap`
+/// others are done in the meantime, before it and after it.
+pub fn timed_ops(rng: &mut Rng, size: OpsSize, source: OpsSource, overlap: usize) -> History {
+    let system = run(rng, size, source);
+    let mut ops = system.ops();
+    let mut times = Vec::with_capacity(ops.len());
+    for done in &system.done_at {
+        let mut last = i64::MIN / 2;
+        for (i, &at) in done.iter().enumerate() {
+            let at = 4 * at as i64;
+            let next = done.get(i + 1).map_or(i64::MAX / 2, |&next| 4 * next as i64);
+            let start = (at - rng.below(4 * overlap + 1) as i64).max(last + 1);
+            let end = (at + rng.below(4 * overlap + 1) as i64).min(next - 1);
+            times.push(Times { start, end });
+            last = end;
+        }
+    }
+    ops.set_times(times);
+    ops
+}
+
+/// Gives a history any times that are possible, some of them the same, and some not known.
+pub fn any_times(rng: &mut Rng, ops: &mut History) {
+    let range = 2 + rng.below(3 * ops.len() + 1);
+    let unknown = [0, 0, 3, 8][rng.below(4)];
+    let mut times = Vec::with_capacity(ops.len());
+    for thread in 0..ops.threads() {
+        let count = ops.of_thread(thread).len();
+        let mut sorted: Vec<i64> = (0..2 * count).map(|_| rng.below(range) as i64).collect();
+        sorted.sort_unstable();
+        for pair in sorted.chunks(2) {
+            let known = |rng: &mut Rng| unknown == 0 || !rng.one_in(unknown);
+            let start = if known(rng) { pair[0] } else { i64::MIN };
+            let end = if known(rng) { pair[1] } else { i64::MAX };
+            times.push(Times { start, end });
+        }
+    }
+    ops.set_times(times);
+}
+
+fn run(rng: &mut Rng, size: OpsSize, source: OpsSource) -> System {
     let mut system = System::new(size, source);
     for _ in 0..size.ops {
         let thread = rng.below(size.threads);
@@ -59,7 +103,7 @@ pub fn random_ops(rng: &mut Rng, size: OpsSize, source: OpsSource) -> History {
             system.move_on(rng);
         }
     }
-    system.ops()
+    system
 }
 
 /// Lets some reads read from elsewhere.
@@ -149,6 +193,8 @@ fn without(ops: &History, gone: u32) -> History {
             kept.push(ops.kind(op), ops.var(op), ops.from(op).map_or(INITIAL, renumbered));
         }
     }
+    let left = (0..ops.len() as u32).filter(|&op| !dropped[op as usize]);
+    kept.set_times(left.map(|op| ops.times(op)).collect());
     kept
 }
 
@@ -168,6 +214,10 @@ pub fn show_ops(ops: &History) -> String {
                 OpKind::Update => format!("  {op}: u x{var} <- {from}"),
                 OpKind::Fence => format!("  {op}: fence"),
             };
+            if ops.has_times() {
+                let Times { start, end } = ops.times(op);
+                text += &format!(" @ {start}:{end}");
+            }
         }
         text += "\n";
     }
@@ -193,6 +243,8 @@ struct System {
     source: OpsSource,
     /// Per thread what it did.
     done: Vec<Vec<(OpKind, u32, Place)>>,
+    /// And when, by the number of the step.
+    done_at: Vec<Vec<usize>>,
     /// Per copy of memory and variable the write it holds, and its time stamp. There is one copy,
     /// or one per thread.
     memory: Vec<Vec<(Place, u64)>>,
@@ -214,6 +266,7 @@ impl System {
         System {
             source,
             done: vec![Vec::new(); size.threads],
+            done_at: vec![Vec::new(); size.threads],
             memory: vec![vec![(NONE, 0); size.vars]; copies],
             buffers: vec![VecDeque::new(); size.threads],
             inbox: vec![VecDeque::new(); size.threads],
@@ -232,7 +285,9 @@ impl System {
         let copy = if self.memory.len() > 1 { thread } else { 0 };
         let own = self.buffers[thread].iter().rfind(|(x, _)| *x == var).map(|&(_, w)| w);
         let seen = own.unwrap_or(self.memory[copy][var as usize].0);
+        let step = self.done.iter().map(Vec::len).sum();
         self.done[thread].push((kind, var, seen));
+        self.done_at[thread].push(step);
         match (kind, self.source) {
             (OpKind::Read | OpKind::Fence, _) => {}
             (OpKind::Write, OpsSource::Tso | OpsSource::Pso) => {

@@ -6,6 +6,7 @@
 //!   known small histories, and which model implies which;
 //! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
 //!   and on single runs;
+//! - `real_time`: models that are about real time: by all orders, axioms and machines with a clock;
 //! - `rejected`: every way in which a checker says no, with evidence in which only that is wrong;
 //! - `serial_cycles`: cycles of traces that cannot be made simpler: Corollary 1 and Propositions 3
 //!   to 5 of the paper (Enea and Farzan, TACAS 2016), with the validity of executions, and points
@@ -26,6 +27,7 @@ mod history_evidence;
 mod history_models;
 mod inductive;
 mod machine_and_axioms;
+mod real_time;
 mod rejected;
 mod serial_cycles;
 mod serial_evidence;

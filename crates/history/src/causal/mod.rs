@@ -40,7 +40,9 @@ pub(crate) fn causal(ops: &History, model: HistoryModel, meter: &mut Meter<'_>) 
         | HistoryModel::PsoOwn
         | HistoryModel::Pso
         | HistoryModel::Tso
-        | HistoryModel::Sc => return None,
+        | HistoryModel::Sc
+        | HistoryModel::Lin
+        | HistoryModel::TsoRt => return None,
     };
     let (verdict, evidence) = match found {
         Ok(Some(violation)) => (Verdict::Violated, Some(violation)),

@@ -75,6 +75,7 @@ impl Part {
             let var = vars.binary_search(&ops.var(op)).unwrap_or(0);
             part.push(ops.kind(op), var as u32, from.map_or(INITIAL, |w| w as u32));
         }
+        part.set_times(kept.iter().map(|&op| ops.times(op)).collect());
         Part { kept, ops: part, threads, vars }
     }
 

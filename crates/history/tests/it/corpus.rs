@@ -54,10 +54,11 @@ fn is_satisfied(ops: &History, model: HistoryModel, context: &str) -> bool {
     verdicts[0]
 }
 
-/// `name: cc cm`, the models that the history satisfies.
+/// `name: cc cm`, the models that the history satisfies; those with real time if there are times.
 fn line(name: &str, ops: &History, context: &str) -> String {
     let satisfied = HistoryModel::ALL
         .into_iter()
+        .chain([HistoryModel::TsoRt, HistoryModel::Lin].into_iter().filter(|_| ops.has_times()))
         .filter(|&model| is_satisfied(ops, model, &format!("{context} {name} {}", model.key())));
     let keys: Vec<&str> = satisfied.map(HistoryModel::key).collect();
     format!("{name}: {}\n", if keys.is_empty() { "none".to_owned() } else { keys.join(" ") })

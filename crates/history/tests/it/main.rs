@@ -11,6 +11,8 @@
 //!   orders against each other;
 //! - `parts`: several models at once, and smallest parts that violate a model, against the
 //!   definitions;
+//! - `real_time`: models that are about real time against their definitions, on random histories and on
+//!   long ones;
 //! - `strong`: SC, TSO and PSO against their definitions, on random histories, by all stages; every
 //!   answer comes with evidence that the checker accepts;
 //! - `transactions`: histories of transactions against the definitions of their models; every answer
@@ -24,6 +26,7 @@ mod complete;
 mod corpus;
 mod open;
 mod parts;
+mod real_time;
 mod strong;
 mod transactions;
 mod window;

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, scaled, show_ops};
 use weakspot_core::{
-    History, HistoryModel, Limit, Limits, LoggedOp, OpKind, OpNames, SaidFrom, Silent, Verdict,
+    History, HistoryModel, Limit, Limits, LoggedOp, OpKind, OpNames, SaidFrom, Silent, Times,
+    Verdict,
 };
 use weakspot_history::{
     Broken, Complete, Excerpt, Following, Method, RefusedWhy, Stopped, Window, check,
@@ -35,6 +36,7 @@ fn one(ops: &History, op: u32, line: u32) -> LoggedOp {
     let source = ops.from(op).map_or(0, |w| i64::from(w) + 1);
     let kind = ops.kind(op);
     LoggedOp {
+        times: ops.times(op),
         thread: ops.thread_of(op) as u32,
         kind,
         var: ops.var(op),
@@ -201,7 +203,17 @@ fn what_violates_a_model_within_half_a_window_is_found() {
 }
 
 fn op(thread: u32, kind: OpKind, var: u32, value: i64) -> LoggedOp {
-    LoggedOp { thread, kind, var, value, old: 0, from: None, line: 1, column: 1 }
+    LoggedOp {
+        thread,
+        kind,
+        var,
+        value,
+        old: 0,
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times::UNKNOWN,
+    }
 }
 
 #[test]

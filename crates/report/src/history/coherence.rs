@@ -1,4 +1,5 @@
-//! Cache coherence in words: what broke it, or the orders that show that it was kept.
+//! Cache coherence and linearizability in words: what broke them, or the orders that show that it was
+//! kept.
 
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ use crate::text::table::paragraph;
 /// Orders of more operations are not written down.
 const MAX_SHOWN: usize = 40;
 
-/// What broke cache coherence, in a sentence. `None` for other models.
+/// What broke cache coherence or linearizability, in a sentence. `None` for other models.
 pub(super) fn broken(
     show: &ShowOps<'_>,
     model: HistoryModel,
@@ -22,24 +23,29 @@ pub(super) fn broken(
     Some(if why.is_empty() { what } else { format!("{what}, and {why}") })
 }
 
-/// What broke cache coherence, in the words of who looks at the log: which core read or wrote what
+/// What broke cache coherence or linearizability, in the words of who looks at the log: which core read or wrote what
 /// after what; and what contradicts that, if it is one thing.
 pub(super) fn broken_and_why(
     show: &ShowOps<'_>,
     model: HistoryModel,
     cycle: &HistoryCycle,
 ) -> Option<(String, String)> {
-    if model != HistoryModel::Coherence {
+    if !matches!(model, HistoryModel::Coherence | HistoryModel::Lin) {
         return None;
     }
     let paths = cycle.derivations.iter().map(|derivation| derivation.path.as_slice());
     let edges: Vec<&HistoryEdge> = paths.chain([cycle.edges.as_slice()]).flatten().collect();
     let first = edges.first()?.from;
     let var = initial_write_var(first).unwrap_or_else(|| show.ops.var(first));
+    let is_here = |op: u32| initial_write_var(op).unwrap_or_else(|| show.ops.var(op)) == var;
+    // What is not about one variable alone is better shown than said.
+    if !edges.iter().all(|edge| is_here(edge.from) && is_here(edge.to)) {
+        return None;
+    }
     let is_op = |edge: &&&HistoryEdge| initial_write_var(edge.from).is_none();
     let mut pairs: Vec<(u32, u32)> = edges
         .iter()
-        .filter(|edge| edge.why == Why::Po)
+        .filter(|edge| matches!(edge.why, Why::Po | Why::Rt))
         .filter(is_op)
         .map(|edge| (edge.from, edge.to))
         .collect();
@@ -59,16 +65,40 @@ pub(super) fn broken_and_why(
             (format!("{a} and {b} both updated the same {value}"), String::new())
         }
         ([], _) => ("updates read each other's values".to_owned(), String::new()),
+        (&[(read, write)], _) if show.ops.from(read) == Some(write) => {
+            (too_early(show, read, write), String::new())
+        }
         ([pair], _) if from_the_start => {
             (after(show, *pair), format!("{} is the initial value", show.initial(var)))
         }
         ([first, second], _) => (after(show, *first), after(show, *second)),
         ([first, ..], _) => (after(show, *first), String::new()),
     };
-    Some((format!("cache coherence broken at {}: {what}", show.var(var)), why))
+    let broken = match model {
+        HistoryModel::Lin => "not linearizable",
+        _ => "cache coherence broken",
+    };
+    Some((format!("{broken} at {}: {what}", show.var(var)), why))
 }
 
-/// `core2 read 5 after it had read 7`.
+/// `t1 read 5 (line 3) before t0 wrote it (line 7)`.
+fn too_early(show: &ShowOps<'_>, read: u32, write: u32) -> String {
+    let who = |op: u32| show.thread(show.ops.thread_of(op)).into_owned();
+    let (value, of_read, of_write) =
+        (show.read(read), in_brackets(show, read), in_brackets(show, write));
+    format!("{} read {value}{of_read} before {} wrote it{of_write}", who(read), who(write))
+}
+
+/// ` (line 7)`, if it is known.
+fn in_brackets(show: &ShowOps<'_>, op: u32) -> String {
+    match show.line(op) {
+        line if line.is_empty() => line,
+        line => format!(" ({line})"),
+    }
+}
+
+/// `core2 read 5 after it had read 7`, or `t2 read 1 (line 7) after t1's write of 2 (line 5) had
+/// ended`.
 fn after(show: &ShowOps<'_>, (a, b): (u32, u32)) -> String {
     let did = |op: u32| match show.ops.kind(op) {
         OpKind::Read => format!("read {}", show.read(op)),
@@ -80,7 +110,17 @@ fn after(show: &ShowOps<'_>, (a, b): (u32, u32)) -> String {
         OpKind::Write => format!("wrote {}", show.written(b)),
         _ => did(b),
     };
-    format!("{thread} {then} after it had {}", did(a))
+    if show.ops.thread_of(a) == show.ops.thread_of(b) {
+        return format!("{thread} {then} after it had {}", did(a));
+    }
+    let done = match show.ops.kind(a) {
+        OpKind::Read => format!("read of {}", show.read(a)),
+        OpKind::Write | OpKind::Fence => format!("write of {}", show.written(a)),
+        OpKind::Update => format!("update of {} to {}", show.read(a), show.written(a)),
+    };
+    let other = show.thread(show.ops.thread_of(a));
+    let (here, there) = (in_brackets(show, b), in_brackets(show, a));
+    format!("{thread} {then}{here} after {other}'s {done}{there} had ended")
 }
 
 /// The order of the operations on each variable, if they are few.

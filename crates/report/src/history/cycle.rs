@@ -137,7 +137,7 @@ fn unrolled(model: HistoryModel, cycle: &HistoryCycle) -> Option<(Vec<HistoryEdg
     let at = cycle.edges.iter().position(|edge| older(edge).is_some())?;
     let path = older(&cycle.edges[at])?;
     let is_direct = |edge: &HistoryEdge| match edge.why {
-        Why::Po | Why::Rf => true,
+        Why::Po | Why::Rf | Why::Rt => true,
         Why::Chosen(_) => false,
         Why::Derived(index) => derivation(cycle, index)
             .is_some_and(|d| matches!(d.rule, Rule::Overtaken { .. }) && is_plain(d)),
@@ -149,7 +149,7 @@ fn unrolled(model: HistoryModel, cycle: &HistoryCycle) -> Option<(Vec<HistoryEdg
         path.within == cycle.within || !is_relaxed(model) || others.clone().all(is_start);
     let fits = is_one_order
         && others.clone().all(is_direct)
-        && path.path.iter().all(|edge| matches!(edge.why, Why::Po | Why::Rf))
+        && path.path.iter().all(|edge| matches!(edge.why, Why::Po | Why::Rf | Why::Rt))
         && !path.path.is_empty()
         && cycle.edges.len() + path.path.len() <= MAX_SHOWN;
     fits.then(|| (others.chain(&path.path).copied().collect(), path.within))
@@ -228,7 +228,7 @@ impl<'a, 's> Lines<'a, 's> {
 
 fn is_relaxed(model: HistoryModel) -> bool {
     matches!(
-        model,
+        model.without_time(),
         HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Wccm
     )
 }
@@ -294,9 +294,10 @@ fn derivation(cycle: &HistoryCycle, index: u32) -> Option<&Derivation> {
     cycle.derivations.get(index as usize)
 }
 
-/// Whether the edge's own line says all: the path is one step of program order or reads-from.
+/// Whether the edge's own line says all: the path is one step of program order, reads-from or real
+/// time.
 fn is_plain(derivation: &Derivation) -> bool {
-    matches!(derivation.path[..], [HistoryEdge { why: Why::Po | Why::Rf, .. }])
+    matches!(derivation.path[..], [HistoryEdge { why: Why::Po | Why::Rf | Why::Rt, .. }])
 }
 
 /// The paper's word for an edge.
@@ -304,6 +305,7 @@ pub(super) fn link(cycle: &HistoryCycle, edge: &HistoryEdge) -> &'static str {
     match edge.why {
         Why::Po => "po",
         Why::Rf => "wr",
+        Why::Rt => "rt",
         Why::Chosen(_) => "ww",
         Why::Derived(index) => match derivation(cycle, index).map(|d| d.rule) {
             Some(Rule::Overtaken { .. }) => "rw",
@@ -334,6 +336,15 @@ pub(super) fn reason(
             format!("program order of {thread}{}", barrier(show, model, cycle.within, edge))
         }
         Why::Rf => format!("wrote {}, which the next reads", value(false)),
+        Why::Rt => {
+            // What is not known of an operation itself follows from its neighbours.
+            let end = show.ops.times(edge.from).end;
+            let start = show.ops.times(edge.to).start;
+            match (end, start) {
+                (i64::MAX, _) | (_, i64::MIN) => "had ended when the next began".to_owned(),
+                _ => format!("ended at {end}, and the next began at {start}"),
+            }
+        }
         Why::Chosen(literal) => format!("if so ordered, pair {}", literal.unsigned_abs()),
         Why::Derived(index) => {
             let mark = marks.iter().position(|&mark| mark == index);
@@ -425,7 +436,7 @@ fn push_derivation(
         let reference = match edge.why {
             Why::Derived(index) => mark(index).map_or(String::new(), |at| format!(" ({})", at + 1)),
             Why::Chosen(literal) => format!(" (if so ordered, pair {})", literal.unsigned_abs()),
-            Why::Po | Why::Rf => String::new(),
+            Why::Po | Why::Rf | Why::Rt => String::new(),
         };
         let step = format!("{} -{}->{reference} ", show.placed(edge.from), link(cycle, edge));
         if !line.is_empty() && width(&line) + width(&step) + 6 > columns.min(96) {

@@ -146,8 +146,10 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
 
 /// Whether every history that satisfies the first model satisfies the second one, which is another.
 fn implies(strong: HistoryModel, weak: HistoryModel) -> bool {
-    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Pso, PsoOwn, Sc, Tso, Wccm};
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Coherence, Lin, Pso, PsoOwn, Sc, Tso, TsoRt, Wccm};
     let weaker: &[HistoryModel] = match strong {
+        Lin => &[Cc, Ccv, Cm, Ccm, Wccm, Coherence, PsoOwn, Pso, Tso, Sc, TsoRt],
+        TsoRt => &[Cc, Ccv, Wccm, Coherence, PsoOwn, Pso, Tso],
         Sc => &[Cc, Ccv, Cm, Ccm, Wccm, Coherence, PsoOwn, Pso, Tso],
         Tso => &[Cc, Ccv, Wccm, Coherence, PsoOwn, Pso],
         Pso => &[Coherence, PsoOwn],

@@ -60,6 +60,9 @@ pub struct HistoryAnswer<'a> {
     pub explored: u64,
 }
 
+/// What only models with real time ask about, as it stands in [`unchecked`](HistoryAnswer::unchecked).
+const REAL_TIME: &str = "real-time order";
+
 /// The answers for one history.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryAnswers<'a> {
@@ -267,9 +270,13 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
 
 /// What was found in a history that was followed, unless it is a violation.
 fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
-    let all = counted(a.followed?.operations, "operation");
+    let followed = a.followed?;
+    let all = counted(followed.operations, "operation");
     match a.head.verdict {
         Verdict::Violated => None,
+        Verdict::Holds if followed.operations > followed.window as u64 => {
+            Some(format!("satisfied{}: {all}, all of which were settled", unchecked(a)))
+        }
         Verdict::Holds => Some(format!("satisfied{}: {all}, all in one window", unchecked(a))),
         Verdict::Unknown(limit) => {
             let why = match limit {
@@ -297,7 +304,11 @@ fn hint(limit: &Limit) -> &'static str {
 
 /// What a history that satisfies a model was not asked, in brackets.
 fn unchecked(a: &HistoryAnswer<'_>) -> String {
-    match a.unchecked {
+    // Some models ask about real time.
+    let is_asked = |part: &str| part == REAL_TIME && a.head.model.has_real_time();
+    let parts: Vec<&str> =
+        a.unchecked.iter().map(String::as_str).filter(|part| !is_asked(part)).collect();
+    match &parts[..] {
         [] => String::new(),
         parts => format!(" (not checked: {})", parts.join(", ")),
     }

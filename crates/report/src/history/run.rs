@@ -80,6 +80,7 @@ pub(super) fn of_cycle(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryC
         let n = |op: u32| if initial_write_var(op).is_some() { 0 } else { u64::from(op) + 1 };
         let relation = match edge.why {
             Why::Po => "po",
+            Why::Rt => "rt",
             Why::Rf => "rf",
             Why::Chosen(_) => "co",
             Why::Derived(index) => match cycle.derivations.get(index as usize).map(|d| d.rule) {

@@ -29,7 +29,8 @@ const draw = (tag, attributes, ...children) =>
 const cut = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
 // What people call a model. Those of transactions are words.
-const MODELS = { ccv: "CCv", wccm: "wCCM", "pso-own": "PSO-own", coherence: "coherence" };
+const MODELS = { ccv: "CCv", wccm: "wCCM", "pso-own": "PSO-own", coherence: "coherence",
+  lin: "linearizability", "tso-rt": "TSO-rt" };
 const oneModel = (key) => MODELS[key] || (key.length > 3 ? key.replace(/-/g, " ") : key.toUpperCase());
 const modelName = (keys) => (keys || "").split(",").map(oneModel).join(",");
 

@@ -58,6 +58,7 @@ pub(super) enum Kind {
     Rf,
     Co,
     Fr,
+    Rt,
     Other,
 }
 
@@ -66,7 +67,8 @@ const MAX_ARCS: usize = 40;
 const MAX_TEXT: usize = 30;
 
 impl Kind {
-    pub(super) const ALL: [Kind; 5] = [Kind::Po, Kind::Rf, Kind::Co, Kind::Fr, Kind::Other];
+    pub(super) const ALL: [Kind; 6] =
+        [Kind::Po, Kind::Rf, Kind::Co, Kind::Fr, Kind::Rt, Kind::Other];
 
     fn of(name: &str) -> Kind {
         match name {
@@ -74,6 +76,7 @@ impl Kind {
             "rf" => Kind::Rf,
             "co" => Kind::Co,
             "fr" => Kind::Fr,
+            "rt" => Kind::Rt,
             _ => Kind::Other,
         }
     }
@@ -84,6 +87,7 @@ impl Kind {
             Kind::Rf => "rf",
             Kind::Co => "co",
             Kind::Fr => "fr",
+            Kind::Rt => "rt",
             Kind::Other => "",
         }
     }
@@ -95,6 +99,7 @@ impl Kind {
             Kind::Rf => "rf: is read by",
             Kind::Co => "co: is overwritten by",
             Kind::Fr => "fr: read what is overwritten by",
+            Kind::Rt => "rt: ended before the beginning of",
             Kind::Other => "comes before",
         }
     }
@@ -106,6 +111,7 @@ impl Kind {
             Kind::Rf => "b2182b",
             Kind::Co => "2166ac",
             Kind::Fr => "b35806",
+            Kind::Rt => "1b7837",
             Kind::Other => "666666",
         }
     }
@@ -291,7 +297,7 @@ fn arcs(run: &Value, at: &[(u64, usize, usize)]) -> Vec<Arc> {
             Kind::Rf => (*reached, *to_issued),
             Kind::Co => (*reached, *to_reached),
             Kind::Fr => (*issued, *to_reached),
-            Kind::Po | Kind::Other => (*issued, *to_issued),
+            Kind::Po | Kind::Rt | Kind::Other => (*issued, *to_issued),
         };
         Some(Arc { from, to, kind, number })
     };

@@ -91,6 +91,7 @@ fn color(kind: super::graph::Kind) -> &'static str {
         Kind::Rf => "wsrf",
         Kind::Co => "wsco",
         Kind::Fr => "wsfr",
+        Kind::Rt => "wsrt",
         Kind::Other => "wsother",
     }
 }

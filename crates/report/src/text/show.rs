@@ -21,6 +21,8 @@ pub(crate) fn model_name(model: HistoryModel) -> &'static str {
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
         HistoryModel::PsoOwn => "PSO-own",
+        HistoryModel::Lin => "linearizability",
+        HistoryModel::TsoRt => "TSO-rt",
     }
 }
 

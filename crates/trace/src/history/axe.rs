@@ -1,7 +1,7 @@
 //! The traces of Axe: `0: M[1] := 2`, `1: M[1] == 2`, `0: { M[1] == 2; M[1] := 3 }`, `1: sync`.
 //! Line breaks mean nothing there, and `check` ends a trace.
 
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
@@ -11,7 +11,8 @@ use super::scan::{Cursor, Place, Scan, fault, hex};
 #[derive(Default)]
 pub(crate) struct Axe {
     begun: bool,
-    times: bool,
+    /// Whether a thread began an operation before the one before it had ended, as hardware may.
+    overlap: bool,
     /// What memory held at the end: variables, values, and where that is said.
     finals: Vec<(Vec<u8>, i64, Place)>,
 }
@@ -63,7 +64,7 @@ impl Decoder for Axe {
             let place = cursor.place(at);
             let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
             builder.push(place, thread, OpKind::Fence, 0, 0).or_else(|m| fault(at, m))?;
-            return self.read(times);
+            return self.read(times, thread, builder);
         }
         let var = address(cursor)?;
         blank(cursor)?;
@@ -83,7 +84,7 @@ impl Decoder for Axe {
         let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
         let var = builder.var(var).or_else(|m| fault(at, m))?;
         builder.push(place, thread, kind, var, value).or_else(|m| fault(at, m))?;
-        self.read(times)
+        self.read(times, thread, builder)
     }
 }
 
@@ -119,17 +120,36 @@ impl Axe {
         let thread = builder.numbered_thread(digits).or_else(|m| fault(start, m))?;
         let var = builder.var(var).or_else(|m| fault(at, m))?;
         builder.push_update(place, thread, var, old, new).or_else(|m| fault(at, m))?;
-        self.read(times)
+        self.read(times, thread, builder)
     }
 
-    fn read(&mut self, times: bool) -> Scan<Decoded> {
-        self.times |= times;
+    fn read(
+        &mut self,
+        times: Option<(Times, usize)>,
+        thread: u32,
+        builder: &mut Builder,
+    ) -> Scan<Decoded> {
         self.begun = true;
+        if let Some((times, at)) = times {
+            self.overlap |= builder.overlaps(thread, times);
+            if self.overlap {
+                return Ok(Decoded::Item);
+            }
+            builder.say_times(thread, times).or_else(|m| fault(at, m))?;
+        }
         Ok(Decoded::Item)
     }
 
     fn end(&mut self, builder: &mut Builder) -> Result<(), String> {
-        let Axe { times, finals, .. } = std::mem::take(self);
+        let Axe { finals, overlap, .. } = std::mem::take(self);
+        if overlap {
+            builder.forget_times();
+            builder.notes.push(
+                "the times behind `@` are not used: a thread begins operations before others of it \
+                 have ended"
+                    .into(),
+            );
+        }
         if let Some(&(_, _, place)) = finals.first() {
             // All threads say behind a fence that they are done; one more waits for that and reads.
             let threads = builder.threads();
@@ -156,10 +176,6 @@ impl Axe {
                  coherence, which orders no locations among each other, does not check them"
                     .into(),
             );
-        }
-        if times {
-            builder.notes.push("the times behind `@` are not used".into());
-            builder.unchecked.push("real-time order".into());
         }
         Ok(())
     }
@@ -236,18 +252,23 @@ fn written(cursor: &mut Cursor<'_>) -> Scan<i64> {
     }
 }
 
-/// Whether there are times: `@ 10:20`, of which either may be missing.
+/// When an operation began and ended: `@ 10:20`, of which either may be missing.
 #[inline]
-fn times(cursor: &mut Cursor<'_>) -> Scan<bool> {
+fn times(cursor: &mut Cursor<'_>) -> Scan<Option<(Times, usize)>> {
     if blank(cursor)? != Some(b'@') {
-        return Ok(false);
+        return Ok(None);
     }
+    let at = cursor.at;
     cursor.at += 1;
-    blank(cursor)?;
-    cursor.word(|b| b.is_ascii_digit())?;
+    let mut times = Times::UNKNOWN;
+    if blank(cursor)?.is_some_and(|b| b.is_ascii_digit()) {
+        times.start = cursor.integer("when it starts, a natural number")?;
+    }
     if !cursor.eat(":")? {
         return cursor.unexpected("`:` between the times");
     }
-    cursor.word(|b| b.is_ascii_digit())?;
-    Ok(true)
+    if cursor.next()?.is_some_and(|b| b.is_ascii_digit()) {
+        times.end = cursor.integer("when it ends, a natural number")?;
+    }
+    Ok(Some((times, at)))
 }

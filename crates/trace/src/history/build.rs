@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::{
-    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Value, WriteTable, Written,
+    History, INITIAL, LoggedOp, OpKind, OpNames, SaidFrom, Times, Value, WriteTable, Written,
 };
 
 use self::wrong::Wrong;
@@ -52,6 +52,10 @@ pub(crate) struct Builder {
     of: Vec<u32>,
     values: Vec<Value>,
     places: Vec<Place>,
+    /// When operations began and ended, up to the last one of which that is known.
+    times: Vec<Times>,
+    /// Per thread the last time that is known of it.
+    last_times: Vec<i64>,
     /// What the updates read, in file order.
     olds: Vec<Value>,
     /// What is said about what operations read, in file order.
@@ -249,6 +253,69 @@ impl Builder {
         Ok(())
     }
 
+    /// Says when the last operation, which is of this thread, began and ended.
+    pub(crate) fn say_times(&mut self, thread: u32, times: Times) -> Result<(), String> {
+        let Times { start, end } = times;
+        if end < start {
+            return Err(format!("it ends at {end}, before it starts at {start}"));
+        }
+        let known = |time: i64| time != i64::MIN && time != i64::MAX;
+        if self.last_times.len() <= thread as usize {
+            self.last_times.resize(thread as usize + 1, i64::MIN);
+        }
+        let last = self.last_times[thread as usize];
+        for (time, does) in [(start, "starts"), (end, "ends")] {
+            if known(time) && time < last {
+                let name = self.thread_name(thread);
+                return Err(format!(
+                    "it {does} at {time}, but `{name}` does one operation after the other, and the \
+                     one before it goes on until {last}"
+                ));
+            }
+        }
+        self.set_times(self.ops.len().saturating_sub(1), times);
+        let latest = [start, end].into_iter().filter(|&time| known(time)).max();
+        self.last_times[thread as usize] = latest.unwrap_or(last);
+        Ok(())
+    }
+
+    /// Whether the last operation would begin before the one before it in its thread has ended, which
+    /// is said of histories that are read as a whole only.
+    pub(crate) fn overlaps(&self, thread: u32, times: Times) -> bool {
+        let last = self.last_times.get(thread as usize).copied().unwrap_or(i64::MIN);
+        !self.follows && times.start != i64::MIN && times.start < last
+    }
+
+    /// Forgets when operations began and ended.
+    pub(crate) fn forget_times(&mut self) {
+        self.note_times();
+        self.times.clear();
+    }
+
+    /// Says when the operations from `start` on, which are one transaction, began and ended.
+    pub(crate) fn say_times_since(&mut self, start: usize, times: Times) {
+        if let Some(last) = self.ops.len().checked_sub(1).filter(|&last| last >= start) {
+            self.set_times(start, Times { end: i64::MAX, ..times });
+            let start = if last == start { times.start } else { i64::MIN };
+            self.set_times(last, Times { start, end: times.end });
+        }
+    }
+
+    fn set_times(&mut self, op: usize, times: Times) {
+        if times != Times::UNKNOWN {
+            self.times.resize(self.times.len().max(op + 1), Times::UNKNOWN);
+            self.times[op] = times;
+        }
+    }
+
+    /// Notes that models without real time leave something unasked.
+    fn note_times(&mut self) {
+        let what = "real-time order";
+        if !self.times.is_empty() && !self.unchecked.iter().any(|other| other == what) {
+            self.unchecked.push(what.into());
+        }
+    }
+
     /// Says what the last operation reads.
     pub(crate) fn say_from(&mut self, place: Place, source: SaidFrom) {
         let op = self.ops.len().saturating_sub(1) as u32;
@@ -267,6 +334,7 @@ impl Builder {
             self.of.truncate(start + 1);
             self.values.swap_remove(start);
             self.places.truncate(start + 1);
+            self.times.truncate(start + 1);
         }
     }
 
@@ -288,6 +356,7 @@ impl Builder {
         self.of.truncate(start);
         self.values.truncate(start);
         self.places.truncate(start);
+        self.times.truncate(start);
         while self.froms.last().is_some_and(|f| f.op as usize >= start) {
             self.froms.pop();
         }
@@ -316,7 +385,9 @@ impl Builder {
     /// Hands out the operations since the last time, in file order, and forgets them; false if
     /// there are none.
     pub(crate) fn take_ops(&mut self, taken: &mut Vec<LoggedOp>) -> bool {
+        self.note_times();
         let before = taken.len();
+        let times = &self.times;
         let (mut olds, mut froms) = (self.olds.drain(..), self.froms.drain(..).peekable());
         let whole = self.ops.iter().zip(&self.of).zip(&self.values).zip(&self.places);
         taken.extend(whole.enumerate().map(|(i, (((op, &thread), &value), place))| {
@@ -324,13 +395,15 @@ impl Builder {
             let old = if kind == OpKind::Update { olds.next().unwrap_or_default() } else { 0 };
             let from = froms.next_if(|f| f.op as usize == i).map(|f| f.source);
             let (line, column) = (place.line(), place.column());
-            LoggedOp { thread, kind, var: op.var(), value, old, from, line, column }
+            let times = times.get(i).copied().unwrap_or(Times::UNKNOWN);
+            LoggedOp { thread, kind, var: op.var(), value, old, from, line, column, times }
         }));
         drop((olds, froms));
         self.ops.clear();
         self.of.clear();
         self.values.clear();
         self.places.clear();
+        self.times.clear();
         self.dropped.clear();
         taken.len() > before
     }
@@ -405,6 +478,7 @@ impl Builder {
 
     /// The history, if each read reads what was written; also the lines of its operations.
     pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, Wrong> {
+        self.note_times();
         let threads = self.threads.len();
         let mut starts = vec![0u32; threads + 1];
         for &thread in &self.of {
@@ -434,6 +508,7 @@ impl Builder {
                 ops.push(op.kind(), op.var(), from);
             }
         }
+        ops.set_times(self.times);
         let names = OpNames {
             threads: self.threads.names,
             vars: self.vars.names,
@@ -464,19 +539,26 @@ impl Builder {
         Ok(RecordedTxns { id, txns, names, notes, unchecked, lines })
     }
 
-    /// Puts operations and values into their order by thread. Who did what, and the places, stay
+    /// Puts operations, values and times into their order by thread. Who did what, and the places, stay
     /// in file order.
     fn sort(&mut self, starts: &[u32]) {
+        if !self.times.is_empty() {
+            self.times.resize(self.ops.len(), Times::UNKNOWN);
+        }
         if self.of.is_sorted() {
             return;
         }
+        let mut times = vec![Times::UNKNOWN; self.times.len()];
         let mut ops = vec![Op::default(); self.ops.len()];
         let mut values = vec![0; self.ops.len()];
         for (i, number) in numbers(&self.of, starts).enumerate() {
             ops[number as usize] = self.ops[i];
             values[number as usize] = self.values[i];
+            if let Some(&of_op) = self.times.get(i) {
+                times[number as usize] = of_op;
+            }
         }
-        (self.ops, self.values) = (ops, values);
+        (self.ops, self.values, self.times) = (ops, values, times);
     }
 
     fn initial_values(&self) -> Vec<Value> {

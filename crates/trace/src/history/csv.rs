@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use weakspot_core::OpKind;
+use weakspot_core::{OpKind, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
@@ -28,8 +28,12 @@ struct Column {
 enum What {
     /// Not looked at.
     Skipped,
-    /// When it happened.
+    /// When it happened, or began, or ended: nobody says which.
     Cycle,
+    /// When it began.
+    Start,
+    /// When it ended.
+    End,
     /// Who did it.
     Core,
     /// What it is.
@@ -45,7 +49,7 @@ enum What {
 }
 
 const EXPECTED: &str =
-    "expected columns of cycle, core, op, addr, data, old, size and - (not used)";
+    "expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)";
 
 const OPERATIONS: &str =
     "R, read, load or ld, W, write, store or st, rmw, amo, swap or cas, or fence";
@@ -60,6 +64,8 @@ impl Column {
         let what = match name {
             "-" | "_" => What::Skipped,
             "cycle" | "time" | "timestamp" | "clock" | "tick" => What::Cycle,
+            "start" | "begin" | "invoke" | "issue" => What::Start,
+            "end" | "finish" | "response" | "complete" => What::End,
             "core" | "thread" | "hart" | "cpu" | "tid" | "proc" | "agent" => What::Core,
             "op" | "kind" | "type" | "cmd" | "command" | "operation" => What::Op,
             "addr" | "address" | "var" | "variable" | "location" => What::Addr,
@@ -93,10 +99,12 @@ impl Columns {
             (What::Addr, "addr"),
             (What::Data, "data"),
             (What::Cycle, "cycle"),
+            (What::Start, "start"),
+            (What::End, "end"),
             (What::Old, "old"),
             (What::Size, "size"),
         ] {
-            let is_needed = !matches!(what, What::Cycle | What::Old | What::Size);
+            let is_needed = matches!(what, What::Core | What::Op | What::Addr | What::Data);
             match count(what) {
                 0 if is_needed => return Err(format!("no column is the {name}; {EXPECTED}")),
                 0 | 1 => {}
@@ -263,7 +271,8 @@ impl Csv {
         let place = cursor.place(row.start);
         let thread = builder.thread(name.as_bytes()).or_else(|m| fault(core_at, m))?;
         if kind == OpKind::Fence {
-            return builder.push(place, thread, kind, 0, 0).or_else(|m| fault(row.start, m));
+            builder.push(place, thread, kind, 0, 0).or_else(|m| fault(row.start, m))?;
+            return row.say_times(thread, builder);
         }
         let (addr_at, addr) = row.need(What::Addr, "an address")?;
         let address = row.address(addr_at, addr)?;
@@ -271,10 +280,12 @@ impl Csv {
         let var = builder.var(address.as_bytes()).or_else(|m| fault(addr_at, m))?;
         if kind != OpKind::Update {
             let value = row.value(What::Data, size)?;
-            return builder.push(place, thread, kind, var, value).or_else(|m| fault(row.start, m));
+            builder.push(place, thread, kind, var, value).or_else(|m| fault(row.start, m))?;
+            return row.say_times(thread, builder);
         }
         let (old, new) = row.update(size)?;
-        builder.push_update(place, thread, var, old, new).or_else(|m| fault(row.start, m))
+        builder.push_update(place, thread, var, old, new).or_else(|m| fault(row.start, m))?;
+        row.say_times(thread, builder)
     }
 
     /// How many bytes an access has. Those that overlap have to be of the same bytes.
@@ -337,6 +348,20 @@ impl<'a> Row<'a> {
 
     fn need(&self, what: What, name: &str) -> Scan<(usize, &'a str)> {
         self.field(what).map_or_else(|| fault(self.end, format!("a line without {name}")), Ok)
+    }
+
+    /// Keeps the times of the last operation; a field without anything is a time that is not known.
+    fn say_times(&self, thread: u32, builder: &mut Builder) -> Scan<()> {
+        let (start, end) = (self.field(What::Start), self.field(What::End));
+        let Some((first, _)) = start.or(end) else { return Ok(()) };
+        let mut times = Times::UNKNOWN;
+        if let Some((at, text)) = start {
+            times.start = self.number(What::Start, at, text)?;
+        }
+        if let Some((at, text)) = end {
+            times.end = self.number(What::End, at, text)?;
+        }
+        builder.say_times(thread, times).or_else(|m| fault(first, m))
     }
 
     fn is_hex(&self, what: What) -> bool {

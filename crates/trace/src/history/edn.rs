@@ -4,11 +4,11 @@
 //!
 //! What is `:ok` has happened, what is `:fail` has not. Of the rest nobody knows: a write of it is
 //! taken to have happened if its value was read, as the last operation of its process, and is left
-//! out if not, which no read can tell.
+//! out if not, which no read can tell. The order of the maps says when operations began and ended.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
-use weakspot_core::{OpKind, SaidFrom};
+use weakspot_core::{OpKind, SaidFrom, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
@@ -27,6 +27,8 @@ pub(crate) struct Edn {
     unknown: Vec<Unknown>,
     /// How many operations each process has done.
     done: FxHashMap<u32, u32>,
+    /// How many maps of clients there were: the clock.
+    now: i64,
     txns: Txns,
 }
 
@@ -37,6 +39,8 @@ struct Unknown {
     writes: Vec<(u32, i64)>,
     /// How many operations the process had done.
     done: u32,
+    /// When it began, if that is known.
+    start: i64,
 }
 
 /// A read or write.
@@ -72,6 +76,7 @@ impl Edn {
     ) -> Scan<()> {
         let Operation { at, process, kind, f, value } = operation;
         let at = *at;
+        self.now += 1;
         let micros = micros(f.as_ref(), value.as_ref()).or_else(|m| fault(at, m))?;
         let place = cursor.place(at);
         let thread = builder.numbered_thread(process.as_bytes()).or_else(|m| fault(at, m))?;
@@ -79,16 +84,17 @@ impl Edn {
             b"invoke" => {
                 let writes = writes(&micros, builder).or_else(|m| fault(at, m))?;
                 let done = self.done.get(&thread).copied().unwrap_or(0);
-                let begun = Unknown { place, thread, writes, done };
+                let begun = Unknown { place, thread, writes, done, start: self.now };
                 self.unknown.extend(self.begun.insert(thread, begun));
             }
             b"ok" => {
-                self.begun.remove(&thread);
+                let begun = self.begun.remove(&thread).map_or(i64::MIN, |begun| begun.start);
                 let start = builder.len();
                 for micro in &micros {
                     push(micro, place, thread, builder).or_else(|m| fault(at, m))?;
                 }
                 self.txns.end(start, true, builder);
+                builder.say_times_since(start, Times { start: begun, end: self.now });
                 *self.done.entry(thread).or_default() += (builder.len() - start) as u32;
             }
             b"fail" => {
@@ -101,7 +107,7 @@ impl Edn {
             b"info" => {
                 let writes = writes(&micros, builder).or_else(|m| fault(at, m))?;
                 let done = self.done.get(&thread).copied().unwrap_or(0);
-                let said = Unknown { place, thread, writes, done };
+                let said = Unknown { place, thread, writes, done, start: i64::MIN };
                 self.unknown.push(self.begun.remove(&thread).unwrap_or(said));
             }
             _ => return fault(at, "expected a `:type` of :invoke, :ok, :fail or :info"),
@@ -122,7 +128,7 @@ impl Edn {
             seen.remove(&written);
         }
         let (mut kept, mut lost) = (0, 0);
-        for Unknown { place, thread, writes, done } in self.unknown {
+        for Unknown { place, thread, writes, done, start } in self.unknown {
             let total = writes.len();
             let writes: Vec<_> = writes.into_iter().filter(|w| seen.remove(w)).collect();
             kept += writes.len();
@@ -132,9 +138,11 @@ impl Edn {
             }
             let goes_on = self.done.get(&thread).copied().unwrap_or(0) > done;
             let thread = if goes_on { builder.extra_thread()? } else { thread };
+            let first = builder.len();
             for (var, value) in writes {
                 builder.push(place, thread, OpKind::Write, var, value)?;
             }
+            builder.say_times_since(first, Times { start, end: i64::MAX });
         }
         if kept + lost > 0 {
             let verbs = |n: usize| if n == 1 { ("was", "is") } else { ("were", "are") };
@@ -145,14 +153,6 @@ impl Edn {
             ));
         }
         self.txns.note(builder);
-        if !builder.is_empty() {
-            builder.notes.push(
-                "when operations began and ended is not used: neither real-time order nor \
-                 linearizability is checked"
-                    .into(),
-            );
-            builder.unchecked.push("real-time order".into());
-        }
         Ok(())
     }
 }

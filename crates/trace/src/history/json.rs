@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use weakspot_core::{OpKind, SaidFrom};
+use weakspot_core::{OpKind, SaidFrom, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
@@ -220,6 +220,8 @@ struct Members<'a> {
     old: Option<(i64, usize)>,
     new: Option<(i64, usize)>,
     from: Option<(SaidFrom, usize)>,
+    start: Option<(i64, usize)>,
+    end: Option<(i64, usize)>,
 }
 
 /// The thread of an operation that stands alone.
@@ -250,7 +252,8 @@ fn operation(thread: Option<u32>, cursor: &mut Cursor<'_>, builder: &mut Builder
         }
     }
     let end = cursor.at - 1;
-    let Members { thread: said, kind, var, val, old, new, mut from } = members;
+    let times = members.times();
+    let Members { thread: said, kind, var, val, old, new, mut from, .. } = members;
     let Some(kind) = kind else { return fault(end, "an operation without `kind`") };
     let missing = |key: &str| -> Stop {
         match fault::<()>(end, format!("an operation without `{key}`")) {
@@ -287,7 +290,8 @@ fn operation(thread: Option<u32>, cursor: &mut Cursor<'_>, builder: &mut Builder
         refuse(old.map(|v| v.1), "old")?;
         refuse(new.map(|v| v.1), "new")?;
         refuse(from.map(|v| v.1), "from")?;
-        return builder.push(place, thread, kind, 0, 0).or_else(|m| fault(start, m));
+        builder.push(place, thread, kind, 0, 0).or_else(|m| fault(start, m))?;
+        return say_times(times, thread, builder);
     }
     let (var, at) = var.ok_or_else(|| missing("var"))?;
     let var = builder.var(&var).or_else(|m| fault(at, m))?;
@@ -310,10 +314,26 @@ fn operation(thread: Option<u32>, cursor: &mut Cursor<'_>, builder: &mut Builder
         let place = cursor.place(at);
         builder.say_from(place, source);
     }
-    Ok(())
+    say_times(times, thread, builder)
+}
+
+/// Keeps the times of the last operation.
+fn say_times(times: Option<(Times, usize)>, thread: u32, builder: &mut Builder) -> Scan<()> {
+    match times {
+        Some((times, at)) => builder.say_times(thread, times).or_else(|m| fault(at, m)),
+        None => Ok(()),
+    }
 }
 
 impl<'a> Members<'a> {
+    /// When the operation began and ended, and where that is said.
+    fn times(&self) -> Option<(Times, usize)> {
+        let at = self.start.or(self.end)?.1;
+        let start = self.start.map_or(i64::MIN, |start| start.0);
+        let end = self.end.map_or(i64::MAX, |end| end.0);
+        Some((Times { start, end }, at))
+    }
+
     /// Keeps the thread that follows.
     fn take_thread(&mut self, cursor: &mut Cursor<'a>) -> Scan<()> {
         let at = cursor.at;
@@ -333,7 +353,14 @@ impl<'a> Members<'a> {
         let at = cursor.at;
         let is_known = matches!(
             key,
-            b"\"kind\"" | b"\"var\"" | b"\"val\"" | b"\"old\"" | b"\"new\"" | b"\"from\""
+            b"\"kind\""
+                | b"\"var\""
+                | b"\"val\""
+                | b"\"old\""
+                | b"\"new\""
+                | b"\"from\""
+                | b"\"start\""
+                | b"\"end\""
         );
         if !is_known {
             return value::skip(cursor);
@@ -350,6 +377,8 @@ impl<'a> Members<'a> {
             }
             b"\"from\"" => self.from.replace((from(cursor)?, at)).is_none(),
             b"\"val\"" => std::mem::replace(&mut self.val, integer()?).is_none(),
+            b"\"start\"" => std::mem::replace(&mut self.start, integer()?).is_none(),
+            b"\"end\"" => std::mem::replace(&mut self.end, integer()?).is_none(),
             b"\"old\"" => std::mem::replace(&mut self.old, integer()?).is_none(),
             _ => std::mem::replace(&mut self.new, integer()?).is_none(),
         };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use weakspot_core::{OpKind, SaidFrom};
+use weakspot_core::{OpKind, SaidFrom, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
@@ -114,10 +114,11 @@ impl Text {
             _ => return fault(at, format!("expected {OPERATION}")),
         };
         if kind == OpKind::Fence {
-            end(cursor, "the end of the line")?;
+            let times = times(cursor)?;
+            end(cursor, "`@` and times, or the end of the line")?;
             let place = cursor.place(at);
             builder.push(place, thread, kind, 0, 0).or_else(|m| fault(at, m))?;
-            return Ok(Decoded::Item);
+            return said(times, thread, builder);
         }
         if at_end(cursor)? {
             return cursor.unexpected("a variable");
@@ -152,10 +153,12 @@ impl Text {
             Some(b'f') if kind != OpKind::Write => Some(from(cursor, builder)?),
             _ => None,
         };
+        let times = times(cursor)?;
         let expected = match kind {
-            OpKind::Write => "the end of the line",
-            _ if source.is_some() => "the end of the line",
-            _ => "`from`, or the end of the line",
+            _ if times.is_some() => "the end of the line",
+            OpKind::Write => "`@` and times, or the end of the line",
+            _ if source.is_some() => "`@` and times, or the end of the line",
+            _ => "`from`, `@` and times, or the end of the line",
         };
         end(cursor, expected)?;
         let place = cursor.place(at);
@@ -169,8 +172,35 @@ impl Text {
             let place = cursor.place(at);
             builder.say_from(place, source);
         }
-        Ok(Decoded::Item)
+        said(times, thread, builder)
     }
+}
+
+/// When an operation began and ended: `@ 10:20`, of which either may be missing.
+fn times(cursor: &mut Cursor<'_>) -> Scan<Option<(Times, usize)>> {
+    if cursor.in_line()? != Some(b'@') {
+        return Ok(None);
+    }
+    let at = cursor.at;
+    cursor.at += 1;
+    let mut times = Times::UNKNOWN;
+    if cursor.in_line()? != Some(b':') {
+        times.start = cursor.integer("when it starts, a whole number")?;
+    }
+    cursor.in_line()?;
+    cursor.expect(":")?;
+    if matches!(cursor.in_line()?, Some(b'0'..=b'9' | b'-')) {
+        times.end = cursor.integer("when it ends, a whole number")?;
+    }
+    Ok(Some((times, at)))
+}
+
+/// Keeps the times of the last operation.
+fn said(times: Option<(Times, usize)>, thread: u32, builder: &mut Builder) -> Scan<Decoded> {
+    if let Some((times, at)) = times {
+        builder.say_times(thread, times).or_else(|m| fault(at, m))?;
+    }
+    Ok(Decoded::Item)
 }
 
 /// What a read says it reads: `from t0 3`, or `from init`.
@@ -178,7 +208,7 @@ fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(SaidFrom, usize
     let at = cursor.at;
     if !cursor.eat("from")? || !cursor.next()?.is_none_or(is_blank) {
         cursor.at = at;
-        return cursor.unexpected("`from`, or the end of the line");
+        return cursor.unexpected("`from`, `@` and times, or the end of the line");
     }
     let expected = "a thread and the number of its operation, or `init`";
     if at_end(cursor)? {
@@ -186,7 +216,7 @@ fn from(cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<(SaidFrom, usize
     }
     let start = cursor.at;
     let name = name(cursor)?;
-    let is_end = at_end(cursor)?;
+    let is_end = at_end(cursor)? || cursor.in_line()? == Some(b'@');
     if is_end && &*name == b"init" {
         return Ok((SaidFrom::Initial, at));
     }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use weakspot_core::{History, OpKind, OpNames, Value, WriteTable, Written};
+use weakspot_core::{History, OpKind, OpNames, Times, Value, WriteTable, Written};
 
 use super::{HistoryFormat, Recorded};
 use crate::error::WriteError;
@@ -121,6 +121,33 @@ impl Sink<'_> {
         self.text("\n");
     }
 
+    /// When an operation began and ended, as Axe and our text have it.
+    fn times(&mut self, times: Times) {
+        if times == Times::UNKNOWN {
+            return;
+        }
+        self.text(" @ ");
+        if times.start != i64::MIN {
+            self.number(times.start);
+        }
+        self.text(":");
+        if times.end != i64::MAX {
+            self.number(times.end);
+        }
+    }
+
+    /// The same in JSON.
+    fn times_json(&mut self, times: Times) {
+        if times.start != i64::MIN {
+            self.text(",\"start\":");
+            self.number(times.start);
+        }
+        if times.end != i64::MAX {
+            self.text(",\"end\":");
+            self.number(times.end);
+        }
+    }
+
     fn pass_on(&mut self, least: usize) -> Result<(), WriteError> {
         if self.bytes.len() >= least {
             let written = self.out.write_all(&self.bytes);
@@ -197,6 +224,13 @@ fn check(
     // Nine digits are the most that Axe reads.
     let most = if format == HistoryFormat::Axe { 999_999_999 } else { Value::MAX };
     for op in 0..ops.len() as u32 {
+        let times = ops.times(op);
+        if format == HistoryFormat::Axe {
+            let is_negative = |time: i64| time < 0 && time != i64::MIN;
+            if let Some(time) = [times.start, times.end].into_iter().find(|&t| is_negative(t)) {
+                return refuse(op, format!("the time {time}"));
+            }
+        }
         let value = names.values[op as usize];
         let var = names.vars.get(ops.var(op) as usize).map_or("", |v| v);
         match ops.kind(op) {
@@ -257,7 +291,9 @@ fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<
             sink.text(if op == range.start { "{\"kind\":\"" } else { ",{\"kind\":\"" });
             let kind = ops.kind(op);
             if kind == OpKind::Fence {
-                sink.text("f\"}");
+                sink.text("f\"");
+                sink.times_json(ops.times(op));
+                sink.text("}");
                 continue;
             }
             sink.text(match kind {
@@ -284,6 +320,7 @@ fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<
                     }
                 }
             }
+            sink.times_json(ops.times(op));
             sink.text("}");
             sink.pass_on(CHUNK)?;
         }
@@ -334,6 +371,7 @@ fn text(
             let kind = ops.kind(op);
             if kind == OpKind::Fence {
                 sink.text(": fence");
+                sink.times(ops.times(op));
                 sink.comment(&comment(op));
                 continue;
             }
@@ -360,6 +398,7 @@ fn text(
                     }
                 }
             }
+            sink.times(ops.times(op));
             sink.comment(&comment(op));
             sink.pass_on(CHUNK)?;
         }
@@ -389,7 +428,9 @@ fn axe(sink: &mut Sink<'_>, history: &Recorded) -> Result<(), WriteError> {
         for op in ops.of_thread(thread) {
             sink.text(name);
             if ops.kind(op) == OpKind::Fence {
-                sink.text(": sync\n");
+                sink.text(": sync");
+                sink.times(ops.times(op));
+                sink.text("\n");
                 continue;
             }
             let var = &vars[ops.var(op) as usize];
@@ -408,7 +449,9 @@ fn axe(sink: &mut Sink<'_>, history: &Recorded) -> Result<(), WriteError> {
                 sink.text("] := ");
                 sink.number(names.values[op as usize]);
             }
-            sink.text(if is_update { " }\n" } else { "\n" });
+            sink.text(if is_update { " }" } else { "" });
+            sink.times(ops.times(op));
+            sink.text("\n");
             sink.pass_on(CHUNK)?;
         }
     }

@@ -71,12 +71,12 @@ fn the_examples_are_histories() {
         (HistoryFormat::Jsonl, "One history per line:", 2, 7, 0),
         (HistoryFormat::Jsonl, "Where values repeat,", 1, 4, 0),
         (HistoryFormat::Text, "\n## Text", 2, 10, 0),
-        (HistoryFormat::Axe, "The traces of [Axe]", 1, 15, 2),
+        (HistoryFormat::Axe, "The traces of [Axe]", 1, 15, 1),
         (HistoryFormat::Dbcop, "The text of [dbcop]", 1, 4, 1),
         (HistoryFormat::DbcopJson, "And its JSON,", 1, 2, 0),
         (HistoryFormat::Plume, "The text that Plume,", 1, 2, 1),
         (HistoryFormat::Awdit, "AWDIT's tests are written", 1, 3, 0),
-        (HistoryFormat::Edn, "Histories of registers", 1, 3, 2),
+        (HistoryFormat::Edn, "Histories of registers", 1, 3, 1),
         (HistoryFormat::Csv, "A log of hardware is often", 1, 5, 1),
     ] {
         let text = block_after(&page, line);

@@ -3,7 +3,7 @@
 use std::io::{Cursor, ErrorKind, Read};
 
 use weakspot_core::testing::{HistorySize, Rng, random_history};
-use weakspot_core::{LoggedOp, OpKind, OpNames, SaidFrom};
+use weakspot_core::{LoggedOp, OpKind, OpNames, SaidFrom, Times};
 use weakspot_trace::{HistoryFormat, LogError, NextOps, OpReader, Recorded, write_history};
 
 use crate::Dribble;
@@ -130,6 +130,7 @@ fn everything_that_a_line_says_is_handed_out() {
     let read = followed(text, None);
     assert_eq!(read.len(), 2);
     let op = |thread, kind, var, value, line| LoggedOp {
+        times: Times::UNKNOWN,
         thread,
         kind,
         var,

@@ -1,7 +1,7 @@
 use std::io::Cursor;
 
-use weakspot_core::testing::{HistorySize, Rng, random_history, scaled};
-use weakspot_core::{History, OpKind, OpNames};
+use weakspot_core::testing::{HistorySize, Rng, any_times, random_history, scaled};
+use weakspot_core::{History, OpKind, OpNames, Times};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, write_history};
 
 use crate::Dribble;
@@ -196,6 +196,120 @@ fn round_trips_of_the_odd() {
     assert!(count > scaled(2400), "{count}");
 }
 
+/// Some of them not known; Axe has no negative ones.
+#[test]
+fn round_trips_of_times() {
+    let size =
+        HistorySize { threads: 4, vars: 3, ops: 20, updates: true, fences: true, changes: 2 };
+    for seed in 0..scaled(1600) as u64 {
+        let mut rng = Rng::new(seed);
+        let (mut ops, names) = random_history(&mut rng, size);
+        any_times(&mut rng, &mut ops);
+        let mut history = recorded((ops, names), None);
+        history.unchecked.extend(history.ops.has_times().then(|| "real-time order".to_owned()));
+        for format in [HistoryFormat::Jsonl, HistoryFormat::Text, HistoryFormat::Axe] {
+            let bytes = written(format, &history);
+            let text = String::from_utf8_lossy(&bytes);
+            let again = good(&bytes, format);
+            assert_eq!(again.len(), 1, "seed {seed}: {text}");
+            let times = |h: &Recorded| -> Vec<Times> {
+                (0..h.ops.len() as u32).map(|op| h.ops.times(op)).collect()
+            };
+            assert_eq!(times(&again[0]), times(&history), "seed {seed}: {text}");
+            assert_eq!(again[0].unchecked, history.unchecked);
+            if format != HistoryFormat::Axe {
+                assert_eq!(again[0], history, "seed {seed}: {text}");
+            }
+        }
+    }
+    let negative = good(b"t0: w x 1 @ -2:3\n", HistoryFormat::Text);
+    let error = write_history(&mut Vec::new(), HistoryFormat::Axe, &negative[0]);
+    assert_eq!(error.expect_err("negative").to_string(), "Axe cannot say the time -2");
+}
+
+#[test]
+fn times_in_texts() {
+    let cases = [
+        "t0: w x 1 @ 1:2\nt1: r x 1@3:\nt1: fence @ :0x7 // seven\nt0: r x 0 from init @ -5 : 9",
+        "t0: w x 1 @ 1:2\nt0: w x 2 @ 2:2\nt0: w x 3 @ :\nt0: r x 3 @ :2",
+        "t0: w x 1 @ 2:1",
+        "t0: w x 1 @ 1:4\nt1: w y 1\nt0: r x 1 @ 3:5",
+        "t0: w x 1 @ 1:\nt0: r x 1 @ :0",
+        "t0: w x 1 @ 1",
+        "t0: w x 1 @ x:1",
+        "t0: w x 1 @ 1:2 3",
+        "t0: r x 0 @ 1:2 from init",
+        "t0: fence @",
+    ];
+    check(
+        HistoryFormat::Text,
+        &cases,
+        &expect_test::expect![[r#"
+        line 4, column 21: it starts at -5, but `t0` does one operation after the other, and the one before it goes on until 2
+        history | t0: w x 1 @ 1:2 | t0: w x 2 @ 2:2 | t0: w x 3 | t0: r x 3 @ :2 | 
+        line 1, column 11: it ends at 1, before it starts at 2
+        line 3, column 11: it starts at 3, but `t0` does one operation after the other, and the one before it goes on until 4
+        line 2, column 11: it ends at 0, but `t0` does one operation after the other, and the one before it goes on until 1
+        line 1, column 14: expected `:`, found the end of the text
+        line 1, column 13: expected when it starts, a whole number, found `x`
+        line 1, column 17: expected the end of the line, found `3`
+        line 1, column 17: expected the end of the line, found `f`
+        line 1, column 12: expected when it starts, a whole number, found the end of the text
+    "#]],
+    );
+    let cases = [
+        "{\"threads\":[[{\"kind\":\"w\",\"var\":\"x\",\"val\":1,\"start\":3,\"end\":4},{\"kind\":\"f\",\"end\":null}],[{\"kind\":\"r\",\"var\":\"x\",\"val\":1,\"end\":5}]]}",
+        "{\"t\":0,\"kind\":\"w\",\"var\":\"x\",\"val\":1,\"start\":3,\"end\":2}",
+        "{\"t\":0,\"kind\":\"f\",\"start\":3}\n{\"t\":0,\"kind\":\"f\",\"start\":2}",
+        "{\"t\":0,\"kind\":\"f\",\"start\":3,\"start\":3}",
+        "{\"t\":0,\"kind\":\"f\",\"start\":1.5}",
+    ];
+    check(
+        HistoryFormat::Jsonl,
+        &cases,
+        &expect_test::expect![[r#"
+        history | t0: w x 1 @ 3:4 | t0: fence | t1: r x 1 @ :5 | 
+        line 1, column 45: it ends at 2, before it starts at 3
+        line 2, column 27: it starts at 2, but `t0` does one operation after the other, and the one before it goes on until 3
+        line 1, column 37: "start" is given twice
+        line 1, column 27: expected a whole number of 64 bits, found `1.5`
+    "#]],
+    );
+    let cases = [
+        "start,end,core,op,addr,data\n1,2,0,W,x,1\n3,,1,R,x,1\n,9,1,fence\n",
+        "invoke,response,core,op,addr,data\n10,5,0,W,x,1\n",
+        "start,core,op,addr,data\n10,0,W,x,1\n9,0,W,x,2\n",
+        "start,start,core,op,addr,data\n1,1,0,W,x,1\n",
+        "end,core,op,addr,data\nlate,0,W,x,1\n",
+    ];
+    check(
+        HistoryFormat::Csv,
+        &cases,
+        &expect_test::expect![[r#"
+        history | core0: w x 1 @ 1:2 | core1: r x 1 @ 3: | core1: fence @ :9 | 
+        line 2, column 1: it ends at 5, before it starts at 10
+        line 3, column 1: it starts at 9, but `core0` does one operation after the other, and the one before it goes on until 10
+        line 1, column 1: two columns are the start
+        line 2, column 1: expected a number: decimal, or hexadecimal behind 0x, or in a column that is called `data:hex` and so on, found `late`
+    "#]],
+    );
+    let cases = [
+        "0: M[0] := 1 @ 4:6\n1: M[0] == 1 @ 5:\n1: sync @ :8\n1: { M[0] == 1; M[0] := 2 } @ 8:9",
+        "0: M[0] := 1 @ 4:3",
+        "0: M[0] := 1 @ 4:6\n0: M[0] == 1 @ 5:7",
+    ];
+    check(
+        HistoryFormat::Axe,
+        &cases,
+        &expect_test::expect![[r#"
+            history | t0: w 0 1 @ 4:6 | t1: r 0 1 @ 5: | t1: fence @ :8 | t1: u 0 1 -> 2 @ 8:9 | 
+            line 1, column 14: it ends at 3, before it starts at 4
+            history | t0: w 0 1 | t0: r 0 1 | 
+              note: the times behind `@` are not used: a thread begins operations before others of it have ended
+        "#]],
+    );
+}
+
 #[test]
 fn several_in_one_file() {
     let mut rng = Rng::new(7);
@@ -378,11 +492,11 @@ fn texts() {
             line 1, column 5: expected an operation: `r x 1`, `w x 1`, `u x 0 -> 1` or `fence`
             line 1, column 8: expected a value, a whole number, found the end of the text
             line 1, column 9: expected a value, a whole number, found `o`
-            line 1, column 11: expected the end of the line, found `2`
+            line 1, column 11: expected `@` and times, or the end of the line, found `2`
             line 1, column 10: expected `->` and the new value, found the end of the text
             line 1, column 15: expected a thread and the number of its operation, or `init`, found the end of the text
             line 1, column 11: there is no operation 0 of `t1`
-            line 1, column 11: expected the end of the line, found `x`
+            line 1, column 11: expected `@` and times, or the end of the line, found `x`
             line 1, column 7: expected a value, a whole number, found the end of the text
             line 2, column 6: the initial value of `x` is given twice
             line 1, column 11: expected `"`, found the end of the text
@@ -414,8 +528,7 @@ fn texts_of_axe() {
         HistoryFormat::Axe,
         &cases,
         &expect_test::expect![[r#"
-            history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 | t1: r 0 0 | 
-              note: the times behind `@` are not used
+            history | t0: w 0 1 | t0: r 1 0 | t1: w 1 1 @ 10: | t1: r 0 0 @ :20 | 
             history | t0: w 0 1 | t0: fence | t0: fence | t0: w done(t0) 1 | t3: u 0 1 -> 2 | t3: fence | t3: w done(t3) 1 | final: r done(t0) 1 | final: r done(t3) 1 | final: r 0 2 | 
               note: the lines `final` are reads of a thread `final`, behind all that the others did; coherence, which orders no locations among each other, does not check them
             history | 
@@ -631,7 +744,7 @@ fn tables() {
             line 2, column 10: negative values of more than 8 bytes are not compared yet
             line 3, column 26: 4 bytes at 0xfffffffffffffffe do not end within 64 bits
             line 1, column 1: two columns are the core
-            line 1, column 1: no column is the addr; expected columns of cycle, core, op, addr, data, old, size and - (not used)
+            line 1, column 1: no column is the addr; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
             line 1, column 1: expected a first line that names the columns, such as `cycle,core,op,addr,data`, or --columns
         "#]],
     );
@@ -752,20 +865,15 @@ fn edn_of_jepsen() {
         HistoryFormat::Edn,
         &cases,
         &expect_test::expect![[r#"
-            history | t0: w x 1 | t1: r x 1 | 
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
-            history | t0: u x 0 -> 2 | t1: w 7 1 | t1: r y 0 | 
+            history | t0: w x 1 @ 1:2 | t1: r x 1 @ :3 | 
+            history | t0: u x 0 -> 2 @ :1 | t1: w 7 1 | t1: r y 0 @ :2 | 
               note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
-            history | t0: w register 3 | t1: r register 3 | t1: u register 3 -> 4 | t2: r 5 0 | t2: u 5 0 -> 1 | 
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
-            history | t0: w x 2 | t1: w x 3 | t2: r x 2 | t2: r x 3 | 
+            history | t0: w register 3 @ :1 | t1: r register 3 @ :2 | t1: u register 3 -> 4 @ :3 | t2: r 5 0 @ :4 | t2: u 5 0 -> 1 @ :5 | 
+            history | t0: w x 2 @ 3: | t1: w x 3 @ 5: | t2: r x 2 @ :6 | t2: r x 3 @ :7 | 
               note: of the writes of which it is not known whether they happened, 2 were read and are counted as done, and 1 was not and is left out
               note: 1 transaction that did not happen (aborted, failed or not committed) is left out
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
-            history | t0: w register 2 | t1: r register 1 | t2: w register 1 | 
+            history | t0: w register 2 @ :3 | t1: r register 1 @ :4 | t2: w register 1 @ 1: | 
               note: of the writes of which it is not known whether they happened, 1 was read and is counted as done, and 0 were not and are left out
-              note: when operations began and ended is not used: neither real-time order nor linearizability is checked
             line 1, column 44: 1 was written to `register` only by a transaction that was aborted, failed or not committed
             line 1, column 1: expected a read or write of a register, such as [:r :x 1] or [:w :x 1], found :append
             line 1, column 1: expected a value that is a whole number of 64 bits, or nil

@@ -1,9 +1,10 @@
 //! Verdicts on histories: runs, cycles of derived orders, refutations by cases.
 
 use weakspot_core::certify::{Rejected, history, search_history};
+use weakspot_core::history::LinearStream;
 use weakspot_core::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
-    INITIAL, OpKind, Rule, Verdict, Why, Within, initial_write,
+    INITIAL, LoggedOp, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
 };
 
 use super::proofs::add;
@@ -95,7 +96,131 @@ fn corr() -> HistoryCycle {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [questions(), cycles(), causal(), runs(), coherent()].into_iter().flatten().collect()
+    [questions(), cycles(), causal(), runs(), coherent(), real_time(), streams()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Operations at these times.
+fn timed(text: &str, times: &[(i64, i64)]) -> History {
+    let mut ops = recorded(text);
+    ops.set_times(times.iter().map(|&(start, end)| Times { start, end }).collect());
+    ops
+}
+
+/// Runs at the right time, and cycles in which real time is what it is.
+fn real_time() -> Vec<Case> {
+    let linear = linear("0 1", &[&[0]]);
+    let run = |times: &[(i64, i64)], model| {
+        history(&timed("wx | rx0", times), model, &Verdict::Holds, &linear)
+    };
+    let with_commit = self::linear("0 1 c0", &[&[0]]);
+    let buffered = |times: &[(i64, i64)]| {
+        history(&timed("wx | rx", times), HistoryModel::TsoRt, &Verdict::Holds, &with_commit)
+    };
+    let late =
+        "history/replay issue: the operation had ended before another one that was done began";
+    // The write has ended, and what was before it is read.
+    let stale = |times: &[(i64, i64)], model, from: u32| {
+        let overwritten = derivation(Rule::Overtaken { read: 1 }, &[po(initial_write(0), from)]);
+        let rt = edge(from, Why::Rt, 1);
+        let cycle = cycle(&[overwritten], &[rt, derived(1, 0, from)]);
+        let text = if model == HistoryModel::Lin { "wx | rx" } else { "ux | rx" };
+        history(&timed(text, times), model, &Verdict::Violated, &HistoryEvidence::Cycle(cycle))
+    };
+    let by_write = |model, why| {
+        let overwritten = derivation(Rule::Overtaken { read: 1 }, &[po(initial_write(0), 0)]);
+        let cycle = cycle(&[overwritten], &[edge(0, why, 1), derived(1, 0, 0)]);
+        let ops = timed("wx | rx", &[(0, 1), (2, 3)]);
+        history(&ops, model, &Verdict::Violated, &HistoryEvidence::Cycle(cycle))
+    };
+    let good = || stale(&[(0, 1), (2, 3)], HistoryModel::Lin, 0);
+    let not_there = "history/cycle path: an edge is not there";
+    vec![
+        case(
+            late,
+            run(&[(0, 3), (2, 5)], HistoryModel::Lin),
+            run(&[(6, 7), (2, 5)], HistoryModel::Lin),
+        ),
+        case(
+            late,
+            run(&[(6, 7), (2, 5)], HistoryModel::Sc),
+            run(&[(6, 7), (2, 5)], HistoryModel::Lin),
+        ),
+        case(late, buffered(&[(0, 1), (2, 5)]), buffered(&[(6, 7), (2, 5)])),
+        case(not_there, good(), stale(&[(0, 2), (2, 3)], HistoryModel::Lin, 0)),
+        case(not_there, good(), by_write(HistoryModel::Sc, Why::Rt)),
+        // A write may be in its buffer when it has ended; an update has no buffer.
+        case(
+            not_there,
+            stale(&[(0, 1), (2, 3)], HistoryModel::TsoRt, 0),
+            by_write(HistoryModel::TsoRt, Why::Rt),
+        ),
+        case(not_there, good(), stale(&[(0, 1), (2, 3)], HistoryModel::Lin, 7)),
+    ]
+}
+
+/// Operations on one variable that arrive in this order, and take effect in this order.
+fn streams() -> Vec<Case> {
+    let op = |thread, kind, value, start, end| LoggedOp {
+        thread,
+        kind,
+        var: 0,
+        value,
+        old: if kind == OpKind::Update { value - 1 } else { 0 },
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times { start, end },
+    };
+    let write = op(0, OpKind::Write, 1, 0, 5);
+    let update = op(1, OpKind::Update, 2, 3, 9);
+    let read = op(0, OpKind::Read, 2, 6, 9);
+    let fence = op(2, OpKind::Fence, 0, 1, 1);
+    let stream = |arrive: &[LoggedOp], effects: &[LoggedOp]| {
+        let mut stream = LinearStream::default();
+        arrive.iter().try_for_each(|op| stream.arrive(op))?;
+        effects.iter().try_for_each(|op| stream.take_effect(op, 0))?;
+        stream.finish()
+    };
+    let all = [write, update, read, fence];
+    let good = || stream(&all, &[fence, write, update, read]);
+    let with = |read: LoggedOp| stream(&[write, update, read], &[write, update, read]);
+    let (late, long) = (op(1, OpKind::Read, 0, 7, 8), op(0, OpKind::Write, 1, 0, 7));
+    vec![
+        case(
+            "history/stream arrive: the operation ends before it begins",
+            good(),
+            with(op(0, OpKind::Read, 2, 6, 5)),
+        ),
+        case(
+            "history/stream arrive: the thread's last operation had not ended",
+            good(),
+            with(op(0, OpKind::Read, 2, 5, 9)),
+        ),
+        case(
+            "history/stream take_effect: it had ended before another one began",
+            stream(&[long, late], &[late, long]),
+            stream(&[write, late], &[late, write]),
+        ),
+        case(
+            "history/stream take_effect: memory holds another value",
+            good(),
+            stream(&all, &[fence, write, read, update]),
+        ),
+        case(
+            "history/stream take_effect: memory holds another value",
+            good(),
+            stream(&all, &[fence, update, write, read]),
+        ),
+        case("history/stream finish: NotFinal", good(), stream(&all, &[fence, write, update])),
+        case(
+            "history/stream finish: NotFinal",
+            good(),
+            stream(&all, &[fence, write, update, op(0, OpKind::Read, 2, 7, 9)]),
+        ),
+    ]
 }
 
 /// Runs of each variable by itself.
