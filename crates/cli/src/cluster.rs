@@ -26,8 +26,11 @@ pub(crate) fn ask<T>(
     limits: &Limits,
     ask: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
-    let question =
-        Question { version: VERSION, what: format!("{question} {model}"), text: &source.text };
+    let question = Question {
+        version: VERSION,
+        what: format!("{question} {model} {:?}", source.format),
+        text: &source.text,
+    };
     let files = (at.hosts.as_path(), at.token.as_path());
     weakspot_cluster::ask(files, at.process, &question, limits, interrupt::asked, ask)
 }

@@ -6,8 +6,8 @@
 //! per search, which timely gets.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,8 +47,8 @@ pub struct Place {
 pub struct Cluster {
     place: Place,
     asked: Asked,
-    /// The addresses that connections may come from.
-    known: Vec<IpAddr>,
+    /// The addresses that connections may come from, as far as their names were looked up.
+    known: Mutex<Vec<IpAddr>>,
     listener: TcpListener,
     health: Arc<Health>,
     watchers: Vec<std::thread::JoinHandle<()>>,
@@ -97,14 +97,10 @@ impl Cluster {
         let listener = TcpListener::bind(&hosts.addresses(*process)?[..])
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|e| format!("failed to listen at {own}: {e}"))?;
-        let mut known = Vec::new();
-        for other in 0..hosts.0.len() {
-            known.extend(hosts.addresses(other)?.iter().map(|address| address.ip().to_canonical()));
-        }
         let mut cluster = Cluster {
             place,
             asked,
-            known,
+            known: Mutex::default(),
             listener,
             health: Arc::default(),
             watchers: Vec::new(),
@@ -192,10 +188,19 @@ impl Cluster {
         until: Instant,
     ) -> Result<TcpStream, NotConnected> {
         let Place { hosts, process: own, token, .. } = &self.place;
-        let addresses = hosts.addresses(process).map_err(NotConnected::Bad)?;
         loop {
-            self.go_on(process, until)?;
-            let Ok(mut stream) = TcpStream::connect(&addresses[..]) else {
+            // The name of a machine may not be known before it is up.
+            let addresses = hosts.addresses(process);
+            match (self.go_on(process, until), &addresses) {
+                (Err(NotConnected::Lost(_, LostProcess::Absent)), Err(unknown)) => {
+                    return Err(NotConnected::Bad(unknown.clone()));
+                }
+                (go_on, _) => go_on?,
+            }
+            // A machine that is down may not answer at all.
+            let connect = |address: &SocketAddr| TcpStream::connect_timeout(address, SHOW).ok();
+            let addresses = addresses.unwrap_or_default();
+            let Some(mut stream) = addresses.iter().find_map(connect) else {
                 std::thread::sleep(10 * LOOK);
                 continue;
             };
@@ -238,10 +243,11 @@ impl Cluster {
             .set_nonblocking(false)
             .and(stream.set_read_timeout(Some(SHOW)))
             .and(stream.set_nodelay(true));
-        if !self.known.contains(&from.ip().to_canonical()) || ready.is_err() {
+        if ready.is_err() || !self.knows(from.ip().to_canonical()) {
             return Ok(None);
         }
-        match welcome(&mut stream, *own as u32, token, &self.asked) {
+        let until = Instant::now() + SHOW;
+        match welcome(&mut Within { stream: &mut stream, until }, *own as u32, token, &self.asked) {
             Ok(purpose) if (own + 1..hosts.0.len()).contains(&(purpose.connects as usize)) => {
                 Ok(Some((purpose, stream)))
             }
@@ -249,6 +255,45 @@ impl Cluster {
             Err(Refused::Differs(why)) => Err(NotConnected::Bad(why)),
             _ => Ok(None),
         }
+    }
+
+    /// Whether a connection may come from an address. Names are looked up when somebody comes: a
+    /// machine that is not up yet may have none.
+    fn knows(&self, from: IpAddr) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&from) {
+            let hosts = &self.place.hosts;
+            let found = (0..hosts.0.len()).filter_map(|process| hosts.addresses(process).ok());
+            *known = found.flatten().map(|address| address.ip().to_canonical()).collect();
+        }
+        known.contains(&from)
+    }
+}
+
+/// A connection on which all has to be said by a certain time, not only each word of it.
+struct Within<'s> {
+    stream: &'s mut TcpStream,
+    until: Instant,
+}
+
+impl Read for Within<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Within<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }
 

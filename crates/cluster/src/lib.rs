@@ -63,6 +63,7 @@ pub fn ask<T>(
     asked_to_stop: fn() -> bool,
     ask: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
+    local::end_with_starter();
     let join = || {
         let (hosts, token) = (Hosts::read(hosts)?, Token::read(token)?);
         let version = format!("{} on {}", question.version, std::env::consts::ARCH);

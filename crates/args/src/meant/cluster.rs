@@ -51,6 +51,10 @@ pub(super) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, 
 
 pub(super) fn local(typed: typed::Local) -> Result<LocalArgs, Usage> {
     let typed::Local { processes, mut question } = typed;
+    refuse(
+        &[("the input `-`", question.iter().any(|word| word == "-"))],
+        "is for one process: save standard input to a file first",
+    )?;
     // Mistakes are told once, not by each process.
     let words = question.iter().cloned();
     let joined = ["--hosts", "hosts.txt", "--process", "0", "--token", "token"];

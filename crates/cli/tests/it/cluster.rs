@@ -119,6 +119,13 @@ fn what_takes_one_process_is_refused() {
     "#]],
     );
     check(
+        "cluster local 2 -- reach --model sc -",
+        expect![[r#"
+        error: the input `-` is for one process: save standard input to a file first
+        exit code Some(2)
+    "#]],
+    );
+    check(
         "cluster local 2 -- reach --model sc no-such-file.weak",
         expect![[r#"
         error: no-such-file.weak: failed to read: No such file or directory (os error 2)
@@ -311,4 +318,78 @@ fn wrong_tokens_programs_and_lists_are_refused() {
     let mut started = Started::none(2);
     started.start(7, LARGE, "token", &[]);
     check(&mut started, 0, "there is no process 7");
+}
+
+/// `cluster local` on a program that takes long.
+fn local(folder: &Path, question: &str) -> Child {
+    let file = folder.join("large.weak");
+    std::fs::write(&file, LARGE).expect("written");
+    let child = weakspot()
+        .args(["cluster", "local", "2", "--"])
+        .args(question.split(' '))
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    child.expect("started")
+}
+
+/// The processes that one has started, and that have not ended.
+fn children(of: u32) -> Vec<u32> {
+    let tasks = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"));
+    tasks.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn has_ended(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    status.is_empty() || status.contains(") Z ")
+}
+
+/// SIGTERM is passed on, even where a shell has made SIGINT ignored.
+#[test]
+fn a_signal_for_all_is_passed_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = local(folder.path(), "reach --model sc --timeout 60s --format json");
+    std::thread::sleep(Duration::from_millis(1500));
+    let (began, processes) = (Instant::now(), children(child.id()));
+    assert_eq!(processes.len(), 2);
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer");
+    assert_eq!(answer["limit"]["kind"], "interrupted");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(processes.into_iter().all(has_ended));
+}
+
+/// kill -9 of the one that has started the others ends them.
+#[test]
+fn no_process_outlives_the_one_that_started_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = local(folder.path(), "reach --model sc --timeout 60s");
+    std::thread::sleep(Duration::from_millis(1500));
+    let processes = children(child.id());
+    assert_eq!(processes.len(), 2);
+    signal(&child, "-9");
+    let _ = child.wait();
+    let began = Instant::now();
+    while !processes.iter().all(|&process| has_ended(process)) {
+        assert!(began.elapsed() < Duration::from_secs(5), "they go on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A name that is not known yet is waited for; then it is an error of the list.
+#[test]
+fn names_that_are_not_known_are_told() {
+    let mut started = Started::none(2);
+    let hosts = std::fs::read_to_string(started.path("hosts.txt")).expect("read");
+    let own = hosts.lines().nth(1).expect("a host");
+    std::fs::write(started.path("hosts.txt"), format!("no-such.invalid:4100\n{own}\n"))
+        .expect("written");
+    started.start(1, LARGE, "token", &["--timeout", "2s"]);
+    let ran = started.end(0);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("failed to find no-such.invalid:4100"), "{}", ran.err);
 }
