@@ -1,9 +1,9 @@
-//! The processes of a search and their connections. Each process listens at its own address, connects
+//! The processes of a search or a sweep and their connections. Each process listens at its own address, connects
 //! to all before it in the list and waits for all after it; on every connection both ends first show
 //! who they are, see [`handshake`](crate::handshake).
 //!
 //! There is a connection between each two processes by which they watch each other, and another one
-//! per search, which timely gets.
+//! per search, which timely gets. In a sweep there is one to process 0, and no other.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -24,7 +24,9 @@ use weakspot_explore::{Link, Team};
 use crate::handshake::{Asked, Purpose, Refused, greet, welcome};
 use crate::hosts::Hosts;
 use crate::link::TimelyLink;
+use crate::peer::{Key, Peer};
 use crate::stream::Pipe;
+use crate::sweep::Joined;
 use crate::token::Token;
 use crate::watch::{Health, watch};
 
@@ -75,6 +77,8 @@ enum NotConnected {
 
 /// How long a stranger may take to show who he is.
 const SHOW: Duration = Duration::from_secs(2);
+/// The number of a connection for a sweep, which is no search.
+const SWEEP: u32 = u32::MAX;
 /// Between two looks whether somebody has come.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -86,26 +90,7 @@ impl Cluster {
     ///
     /// What was wrong with what this process was told, or that another one was told something else.
     pub fn join(place: Place, asked: Asked) -> Result<Cluster, String> {
-        let Place { hosts, process, .. } = &place;
-        if *process >= hosts.0.len() {
-            return Err(format!(
-                "there is no process {process}: the list of hosts has {}, from 0 on",
-                hosts.0.len()
-            ));
-        }
-        let own = &hosts.0[*process];
-        let listener = TcpListener::bind(&hosts.addresses(*process)?[..])
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|e| format!("failed to listen at {own}: {e}"))?;
-        let mut cluster = Cluster {
-            place,
-            asked,
-            known: Mutex::default(),
-            listener,
-            health: Arc::default(),
-            watchers: Vec::new(),
-            search: Mutex::default(),
-        };
+        let mut cluster = Cluster::open(place, asked)?;
         match cluster.connect(0, &mut Search::default()) {
             Ok(sockets) => {
                 for (process, socket) in sockets.into_iter().enumerate() {
@@ -129,6 +114,67 @@ impl Cluster {
         }
     }
 
+    /// Connects process 0 with all others, as many as come.
+    pub(crate) fn star(place: Place, asked: Asked) -> Result<Joined, String> {
+        let cluster = Cluster::open(place, asked)?;
+        let Place { hosts, process: own, patience, .. } = &cluster.place;
+        let until = Instant::now() + *patience;
+        let broken = |e: io::Error| format!("failed to use a connection: {e}");
+        if *own > 0 {
+            return match cluster.reach(0, SWEEP, until) {
+                Ok((stream, key)) => {
+                    let peer = Peer::new((*own, 0), stream, key).map_err(broken)?;
+                    Ok(Joined { peers: vec![peer], absent: Vec::new() })
+                }
+                Err(NotConnected::Bad(why)) => Err(why),
+                Err(_) => Ok(Joined { peers: Vec::new(), absent: vec![0] }),
+            };
+        }
+        let mut absent: Vec<usize> = (1..hosts.0.len()).collect();
+        let mut peers = Vec::new();
+        while let Some(&first) = absent.first() {
+            if cluster.go_on(first, until).is_err() {
+                break;
+            }
+            match cluster.accept() {
+                Ok(Some((purpose, stream, key))) => {
+                    let process = purpose.connects as usize;
+                    absent.retain(|&other| other != process);
+                    // Whoever comes again has lost his first connection.
+                    peers.retain(|peer: &Peer| peer.process() != process);
+                    peers.push(Peer::new((0, process), stream, key).map_err(broken)?);
+                }
+                Err(NotConnected::Bad(why)) => return Err(why),
+                Ok(None) | Err(_) => {}
+            }
+        }
+        Ok(Joined { peers, absent })
+    }
+
+    /// Listens, and is connected with nobody yet.
+    fn open(place: Place, asked: Asked) -> Result<Cluster, String> {
+        let Place { hosts, process, .. } = &place;
+        if *process >= hosts.0.len() {
+            return Err(format!(
+                "there is no process {process}: the list of hosts has {}, from 0 on",
+                hosts.0.len()
+            ));
+        }
+        let own = &hosts.0[*process];
+        let listener = TcpListener::bind(&hosts.addresses(*process)?[..])
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(|e| format!("failed to listen at {own}: {e}"))?;
+        Ok(Cluster {
+            place,
+            asked,
+            known: Mutex::default(),
+            listener,
+            health: Arc::default(),
+            watchers: Vec::new(),
+            search: Mutex::default(),
+        })
+    }
+
     /// Bytes that this process has sent for searches.
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
@@ -145,7 +191,7 @@ impl Cluster {
         let until = Instant::now() + *patience;
         let mut sockets: Vec<Option<TcpStream>> = hosts.0.iter().map(|_| None).collect();
         for (process, socket) in sockets.iter_mut().enumerate().take(*own) {
-            *socket = Some(self.reach(process, search, until)?);
+            *socket = Some(self.reach(process, search, until)?.0);
         }
         let is_now = |(purpose, _): &(Purpose, TcpStream)| purpose.search == search;
         let (now, later) = std::mem::take(&mut state.early).into_iter().partition(is_now);
@@ -155,7 +201,7 @@ impl Cluster {
         }
         while let Some(absent) = (own + 1..sockets.len()).find(|&p| sockets[p].is_none()) {
             self.go_on(absent, until)?;
-            let Some((purpose, stream)) = self.accept()? else { continue };
+            let Some((purpose, stream, _)) = self.accept()? else { continue };
             let process = purpose.connects as usize;
             match purpose.search == search {
                 true => sockets[process] = Some(stream),
@@ -186,7 +232,7 @@ impl Cluster {
         process: usize,
         search: u32,
         until: Instant,
-    ) -> Result<TcpStream, NotConnected> {
+    ) -> Result<(TcpStream, Key), NotConnected> {
         let Place { hosts, process: own, token, .. } = &self.place;
         loop {
             // The name of a machine may not be known before it is up.
@@ -213,7 +259,7 @@ impl Cluster {
                 Err(_) => Err(Refused::Broken),
             };
             match greeted {
-                Ok(()) => return Ok(stream),
+                Ok(key) => return Ok((stream, key)),
                 Err(Refused::Differs(why)) => return Err(NotConnected::Bad(why)),
                 Err(Refused::Stranger) => {
                     return Err(NotConnected::Bad(format!(
@@ -228,7 +274,7 @@ impl Cluster {
     }
 
     /// A connection that has come, if it is one of the search.
-    fn accept(&self) -> Result<Option<(Purpose, TcpStream)>, NotConnected> {
+    fn accept(&self) -> Result<Option<(Purpose, TcpStream, Key)>, NotConnected> {
         let Place { hosts, process: own, token, .. } = &self.place;
         let (mut stream, from) = match self.listener.accept() {
             Ok(came) => came,
@@ -248,8 +294,10 @@ impl Cluster {
         }
         let until = Instant::now() + SHOW;
         match welcome(&mut Within { stream: &mut stream, until }, *own as u32, token, &self.asked) {
-            Ok(purpose) if (own + 1..hosts.0.len()).contains(&(purpose.connects as usize)) => {
-                Ok(Some((purpose, stream)))
+            Ok((purpose, key))
+                if (own + 1..hosts.0.len()).contains(&(purpose.connects as usize)) =>
+            {
+                Ok(Some((purpose, stream, key)))
             }
             // It has the token: whatever it was asked, it will not come again.
             Err(Refused::Differs(why)) => Err(NotConnected::Bad(why)),
