@@ -24,9 +24,8 @@ use weakspot_explore::{Link, Team};
 use crate::handshake::{Asked, Purpose, Refused, greet, welcome};
 use crate::hosts::Hosts;
 use crate::link::TimelyLink;
-use crate::peer::{Key, Peer};
+use crate::peer::{Joined, Key, Peer};
 use crate::stream::Pipe;
-use crate::sweep::Joined;
 use crate::token::Token;
 use crate::watch::{Health, watch};
 

@@ -42,9 +42,9 @@ pub use handshake::Asked;
 pub use hosts::Hosts;
 pub use local::{Ended, local};
 #[cfg(feature = "timely")]
-pub use peer::Peer;
+pub use peer::{Joined, Peer};
 #[cfg(feature = "timely")]
-pub use sweep::{Joined, digest_file, join_sweep};
+pub use sweep::{digest_file, join_sweep};
 pub use token::Token;
 #[cfg(not(feature = "timely"))]
 pub use without::{Joined, Peer, digest_file, join_sweep};

@@ -21,6 +21,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Before a message: what kind it is of, and its length. After it: its code.
 const HEAD: usize = 9;
 const CODE: usize = 32;
+/// No message is longer: it would not fit into memory.
+const MOST: usize = usize::MAX >> 20;
 
 /// A process at the other end of a connection.
 pub struct Peer {
@@ -32,6 +34,14 @@ pub struct Peer {
     /// How many messages were sent.
     sent: Mutex<u64>,
     heard: Mutex<Heard>,
+}
+
+/// Who has come to a sweep.
+pub struct Joined {
+    /// Process 0 has all others here, and the others have process 0.
+    pub peers: Vec<Peer>,
+    /// Those that have not come.
+    pub absent: Vec<usize>,
 }
 
 /// What has come.
@@ -130,8 +140,8 @@ impl Peer {
     fn whole(&self, heard: &mut Heard) -> Result<Option<(u8, Vec<u8>)>, LostProcess> {
         let Some(head) = heard.bytes.first_chunk::<HEAD>().copied() else { return Ok(None) };
         let length = head[1..].try_into().map_or(u64::MAX, u64::from_le_bytes);
-        let end = usize::try_from(length).ok().and_then(|n| n.checked_add(HEAD + CODE));
-        let end = end.ok_or(LostProcess::Garbled)?;
+        let length = usize::try_from(length).ok().filter(|&length| length <= MOST);
+        let end = HEAD + length.ok_or(LostProcess::Garbled)? + CODE;
         if heard.bytes.len() < end {
             return Ok(None);
         }

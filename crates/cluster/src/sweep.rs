@@ -8,20 +8,15 @@ use sha2::{Digest, Sha256};
 
 use crate::cluster::{Cluster, Place};
 use crate::hosts::Hosts;
-use crate::peer::Peer;
+use crate::peer::Joined;
 use crate::token::Token;
 use crate::{PATIENCE, Question, handshake, local};
 
-/// Who has come to a sweep.
-pub struct Joined {
-    /// Process 0 has all others here, and the others have process 0.
-    pub peers: Vec<Peer>,
-    /// Those that have not come.
-    pub absent: Vec<usize>,
-}
+/// How long others may take to come at least.
+const LEAST: Duration = Duration::from_secs(10);
 
-/// Connects this process with process 0, or process 0 with all others. `timeout`: how long others may
-/// take to come, if not as long as usual.
+/// Connects this process with process 0, or process 0 with all others. `timeout`: how long a question may
+/// take.
 ///
 /// # Errors
 ///
@@ -30,7 +25,7 @@ pub fn join_sweep(
     (hosts, token): (&Path, &Path),
     process: usize,
     question: &Question<'_>,
-    timeout: Option<Duration>,
+    timeout: Duration,
     asked_to_stop: fn() -> bool,
 ) -> Result<Joined, String> {
     local::end_with_starter();
@@ -42,7 +37,8 @@ pub fn join_sweep(
         ("the list of inputs", handshake::digest(question.text.as_bytes())),
         ("the list of hosts", handshake::digest(hosts.0.join("\n").as_bytes())),
     ];
-    let patience = timeout.map_or(PATIENCE, |timeout| timeout.min(PATIENCE));
+    // Many questions may have little time each, which says little about how long a machine takes.
+    let patience = timeout.clamp(LEAST, PATIENCE);
     Cluster::star(Place { hosts, process, token, patience, asked_to_stop }, asked)
 }
 

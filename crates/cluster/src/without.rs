@@ -28,7 +28,7 @@ pub fn join_sweep(
     _: (&Path, &Path),
     _: usize,
     _: &Question<'_>,
-    _: Option<Duration>,
+    _: Duration,
     _: fn() -> bool,
 ) -> Result<Joined, String> {
     Err(LEFT_OUT.to_owned())

@@ -72,7 +72,7 @@ fn join<I: Named>(sweep: &SweepArgs, inputs: &[I], timeout: Duration) -> Result<
     let (what, names) = (sweep.question.clone(), names.join("\0"));
     let question = Question { version: VERSION, what, text: &names };
     let files = (sweep.at.hosts.as_path(), sweep.at.token.as_path());
-    let joined = join_sweep(files, sweep.at.process, &question, Some(timeout), interrupt::asked);
+    let joined = join_sweep(files, sweep.at.process, &question, timeout, interrupt::asked);
     joined.map_err(|why| anyhow!("{why}"))
 }
 

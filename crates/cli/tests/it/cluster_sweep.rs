@@ -197,6 +197,22 @@ fn a_process_that_hangs_or_goes_is_not_waited_for() {
     assert_eq!((gone.code, &*gone.out, &*gone.err), (Some(3), "", ""));
 }
 
+/// Progress is that of all processes, on the standard error of process 0.
+#[test]
+fn progress_is_shown_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let many = many(folder.path(), 6);
+    let question = [&SLOW[..], &["1", "--progress", "always", &many]].concat();
+    let ran = run(&[&["cluster", "local", "2", "--"], &question[..]].concat(), "");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert!(lines.len() >= 2, "{}", ran.err);
+    assert!(lines.iter().all(|line| line.contains("/6 files, ")), "{}", ran.err);
+    assert!(
+        lines.iter().any(|line| line.contains(" s, 2 processes, current search: ")),
+        "{lines:?}"
+    );
+}
+
 #[test]
 fn others_end_with_process_0() {
     let mut started = start(2, 6);

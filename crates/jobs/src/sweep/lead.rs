@@ -127,26 +127,33 @@ impl<I> Copy for Lead<'_, I> {}
 impl<I: Named + AsRef<Path>> Lead<'_, I> {
     /// Hands out an input for each thread that is free.
     fn hand_out<T: Row>(self, frees: &Receiver<()>) {
+        std::thread::scope(|scope| {
+            while !self.handout.is_over() {
+                match frees.recv_timeout(TICK) {
+                    // Side by side: a file may be long.
+                    Ok(()) => {
+                        scope.spawn(move || self.hand_out_one::<T>());
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // It is lost.
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        });
+        let _ = say(self.peer, &Message::<T>::Done);
+        self.peer.finish();
+    }
+
+    fn hand_out_one<T: Row>(self) {
         let Lead { inputs, handout, number, peer, .. } = self;
-        while !handout.is_over() {
-            match frees.recv_timeout(TICK) {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) => continue,
-                // It is lost.
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            while let Some(i) = handout.next(Who::There(number)) {
-                // What cannot be read, or only once, is for this process.
-                let Ok(digest) = digest_file(inputs[i].as_ref()) else {
-                    handout.keep_here(number, i);
-                    continue;
-                };
+        while let Some(i) = handout.next(Who::There(number)) {
+            if let Ok(digest) = digest_file(inputs[i].as_ref()) {
                 let _ = say(peer, &Message::<T>::Input(i, digest));
-                break;
+                return;
             }
+            // What cannot be read, or only once, is for this process.
+            handout.keep_here(number, i);
         }
-        let _ = say(peer, &Message::<T>::Done);
-        peer.finish();
     }
 
     /// Listens until the process goes.
