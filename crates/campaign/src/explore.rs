@@ -6,8 +6,9 @@ use weakspot_core::{Limit, Model};
 use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
-use crate::findings::{Failure, Findings, Seen};
+use crate::findings::{DOUBTED, Failure, Findings, Seen};
 use crate::heard::Heard;
+use crate::native;
 use crate::pieces::merged;
 use crate::sharing;
 use crate::symbols::Symbols;
@@ -530,12 +531,18 @@ impl Exploration<'_> {
             }
             function.is_some()
         });
+        let unseen = &self.campaign.facts.unseen;
+        heard.doubt_livelocks(|| {
+            let unseen_in = |file| !native::unseen_in_library(file).is_empty();
+            !unseen.is_empty() || explored.symbols.files().any(unseen_in)
+        });
         if let Some(step) = heard.diverged {
             remarks.push(diverged(step, self.campaign.question));
         }
         for cut_off in heard.cut_off().take(MOST_CUT_OFF) {
             let why = match &*cut_off.kind {
                 TOO_LONG => format!("after {} steps (--steps)", self.base.steps),
+                DOUBTED => "in a loop that code which is not seen may end".to_owned(),
                 GIVES_WAY => {
                     "in a loop that seems to do nothing but to give way for ever".to_owned()
                 }

@@ -50,10 +50,13 @@ pub struct Failure {
     pub seen: Seen,
 }
 
+/// The kind of an execution that was given up in a loop that code which is not seen may end.
+pub(crate) const DOUBTED: &str = "doubted";
+
 impl Failure {
     /// Whether it is none: the execution was given up.
     pub(crate) fn is_cut_off(&self) -> bool {
-        matches!(self.kind.as_str(), TOO_LONG | SILENT | GIVES_WAY)
+        matches!(self.kind.as_str(), TOO_LONG | SILENT | GIVES_WAY | DOUBTED)
     }
 
     /// Whether another one is the same, but for where it was seen.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use weakspot_core::Model;
 use weakspot_live::wire::{ENDLESS, GIVES_WAY, Message, Place};
 
-use crate::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
+use crate::findings::{DOUBTED, Failure, Findings, Overtaking, Seen, Unserializable};
 use crate::{Control, Until};
 
 /// What was heard.
@@ -215,6 +215,25 @@ impl Heard {
             }
             !(endless || failure.kind == GIVES_WAY) || !is_assumption(failure)
         });
+    }
+
+    /// A thread that is in the same state in each round of a loop goes round for ever, unless it calls code that keeps
+    /// something and is not seen: then its livelock is no finding.
+    pub(crate) fn doubt_livelocks(&mut self, is_unseen: impl FnOnce() -> bool) {
+        let loops = |failure: &Failure| {
+            let loops = failure.related.iter().find(|related| related.what == "loops");
+            (failure.kind == "livelock").then_some(loops?.place)
+        };
+        let any = self.failures.items.iter().any(|failure| loops(failure).is_some());
+        if !any || !is_unseen() {
+            return;
+        }
+        for failure in &mut self.failures.items {
+            if let Some(place) = loops(failure) {
+                failure.kind = DOUBTED.to_owned();
+                failure.place = Some(place);
+            }
+        }
     }
 
     /// The executions that were given up.

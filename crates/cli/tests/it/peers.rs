@@ -180,7 +180,7 @@ fn prebuilt_archives_are_not_seen() {
         let done = std::process::Command::new(program).args(args).current_dir(&folder).status();
         assert!(done.expect("started").success(), "{program} {args:?}");
     };
-    std::fs::write(path("bump.c"), "int shared; void bump(void) { shared++; }").expect("written");
+    std::fs::write(path("bump.c"), "int shared; int bump(void) { return shared++; }").expect("written");
     std::fs::write(path("idle.c"), "void idle(void) {}").expect("written");
     let main = program("void bump(void);", "bump();", "bump();");
     std::fs::write(path("main.c"), &main).expect("written");
@@ -206,6 +206,15 @@ fn prebuilt_archives_are_not_seen() {
         assert_eq!(code, Some(3), "{inputs:?}: {out}");
     }
     assert_eq!(ask(&[&alone, "-lbump"]).2, Some(0));
+    // It may end a loop in which nothing else changes.
+    let waits = "#include <pthread.h>\nint bump(void); _Atomic int f;
+        static void *t(void *a) { while (!f) if (bump() > 50) break; return a; }
+        int main(void) { pthread_t id; pthread_create(&id, 0, t, 0); return pthread_join(id, 0); }";
+    std::fs::write(path("waits.c"), waits).expect("written");
+    let (_, out, code) = ask(&[&path("waits.c"), "-lbump"]);
+    assert_eq!(code, Some(3), "{out}");
+    let words: Vec<&str> = out.split_whitespace().collect();
+    assert!(words.join(" ").contains("in a loop that code which is not seen may end"), "{out}");
     // Two objects that became one, of which one is ours.
     let built = crate::run(&["cc", "-O1", "-c", &main, "-o", &path("main.o")], "");
     assert_eq!(built.code, Some(0), "{}", built.err);

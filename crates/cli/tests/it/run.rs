@@ -348,6 +348,40 @@ fn loops_that_count_are_no_waiting() {
     assert_eq!(code, Some(1), "{out}");
 }
 
+/// Time that passes, and chance, may end a loop whose thread is in the same state in each round: no livelock.
+#[test]
+fn loops_that_time_or_chance_ends() {
+    let front = "#include <stdlib.h>\n#include <time.h>\n\
+        static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); \
+        return t.tv_sec * 1000000000L + t.tv_nsec; }\n\
+        volatile int f; volatile int s; unsigned seed; unsigned short seeds[3];";
+    let loops = [
+        ("rand", "while (rand() % 50 != 7) f;"),
+        ("random", "while (random() % 50 != 7) f;"),
+        ("rand_r", "while (rand_r(&seed) % 50 != 7) f;"),
+        ("drand48", "while (drand48() < 0.95) f;"),
+        ("nrand48", "while (nrand48(seeds) % 50 != 7) f;"),
+        ("deadline", "long end = now() + 50000; while (!f) if (now() > end) break;"),
+        ("far", "long end = now() + 60000000000L; while (!f) if (now() > end) break;"),
+    ];
+    for (name, body) in loops {
+        let source = two(front, body, "s = 1;", "s == 1");
+        let (out, code) = explore(name, &source, &["--model", "tso", "--no-races", "-q"]);
+        assert!(!out.contains("livelock"), "{name}: {out}");
+        assert_ne!(code, Some(1), "{name}: {out}");
+        // What comes behind the loop is reached.
+        let source = two(front, &format!("{body} s = 2;"), "", "s != 2");
+        let (out, code) = explore(name, &source, &["--model", "tso", "--no-races", "-q"]);
+        assert_eq!(code, Some(1), "{name}: {out}");
+        assert!(!out.contains("livelock"), "{name}: {out}");
+    }
+    // Neither is asked in the loop.
+    let source = two(front, "s = rand() != 0; now(); while (!f) s;", "", "1");
+    let (out, code) = explore("asked_before", &source, &["--model", "tso", "--no-races", "-q"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("livelock"), "{out}");
+}
+
 /// Robustness of accesses that overlap in part is decided, also where stores of two threads have to be
 /// late at once.
 #[test]

@@ -505,13 +505,13 @@ mod tests {
     #[test]
     fn programs_with_loops_agree_with_the_plain_search() {
         let size = Size { threads: 3, instrs: 6, total: 14, locs: 3, loops: true };
-        check_programs(4_000_000, 1_000, size, &WEAK, &differs);
+        check_programs(4_000_000, scaled(4_000), size, &WEAK, &differs);
     }
 
     #[test]
     fn more_threads_agree_with_the_plain_search() {
         let size = Size { threads: 5, instrs: 4, total: 12, locs: 4, loops: false };
-        check_programs(4_100_000, 500, size, &WEAK, &differs);
+        check_programs(4_100_000, scaled(2_000), size, &WEAK, &differs);
     }
 
     /// How many states a search has that ends depends on the program only.

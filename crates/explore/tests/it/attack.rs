@@ -115,7 +115,7 @@ fn loops_agree_with_the_other_search() {
 #[test]
 fn workers_change_nothing() {
     let size = Size { threads: 3, instrs: 6, total: 14, locs: 3, loops: false };
-    check_programs(530_000, 200, size, &[Model::Tso], &|program, _| {
+    check_programs(530_000, scaled(800), size, &[Model::Tso], &|program, _| {
         let program = weakened(program);
         let (one, three) = (ask(&program, Decide::Attack, 1), ask(&program, Decide::Attack, 3));
         let (Some(one), Some(three)) = (one, three) else { return true };
@@ -162,7 +162,7 @@ fn the_corpus_agrees_with_the_other_search() {
             assert_eq!(pending, attack, "{}", path.display());
         }
     }
-    tally.at_least(60);
+    tally.at_least(scaled(240));
 }
 
 fn parse(text: &str) -> Program {
@@ -219,7 +219,7 @@ fn races_agree_with_the_definition() {
     let tally = Tally::default();
     for (seed, loops) in [(540_000, false), (550_000, true)] {
         let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops };
-        check_programs(seed, 800, size, &[Model::Tso], &|program, _| {
+        check_programs(seed, scaled(3_200), size, &[Model::Tso], &|program, _| {
             both(program, |program| {
                 let Some(expected) = reference::triangular_race_free(program, 4_000) else {
                     return false;
@@ -230,7 +230,7 @@ fn races_agree_with_the_definition() {
             })
         });
     }
-    tally.at_least(300);
+    tally.at_least(scaled(1_200));
 }
 
 /// Freedom of triangular races is the stronger property.
@@ -244,13 +244,13 @@ fn race_free_programs_are_robust() {
         tally.count(robust == Verdict::Holds && races == Verdict::Violated);
         Some(races != Verdict::Holds || robust != Verdict::Violated)
     };
-    check_programs(560_000, 1_000, size, &[Model::Tso], &|program, _| {
+    check_programs(560_000, scaled(4_000), size, &[Model::Tso], &|program, _| {
         stronger(program) != Some(true)
     });
     for (path, program) in corpus() {
         assert_eq!(stronger(&program), Some(true), "{}", path.display());
     }
-    tally.at_least(50);
+    tally.at_least(scaled(200));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weakspot_core::testing::scaled;
 use weakspot_core::{
     Abstraction, Certification, Drain, Evidence, Limits, Model, Program, Silent, Verdict, certify,
 };
@@ -48,7 +49,11 @@ fn corpus() {
                     .unwrap_or_else(|e| panic!("{} {name}: {e:?}", path.display()))
             };
             let answer = ask(Algorithm::Counters);
-            assert_eq!(ask(Algorithm::Auto).verdict, answer.verdict, "{} {name}", path.display());
+            // Twice the time: with a quarter of the random inputs and more.
+            if scaled(100) >= 25 {
+                let auto = ask(Algorithm::Auto);
+                assert_eq!(auto.verdict, answer.verdict, "{} {name}", path.display());
+            }
             let word = match answer.verdict {
                 Verdict::Holds => "holds",
                 Verdict::Violated => "violated",

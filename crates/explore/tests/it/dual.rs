@@ -152,7 +152,7 @@ impl Counts {
 /// Programs without loops are finite, so there is always an answer.
 fn straight(seed: u64, count: usize, size: Size, change: fn(&mut Program)) {
     let counts = Counts::new();
-    check_programs(seed, count, size, &MODELS, &|program, model| {
+    check_programs(seed, scaled(4 * count), size, &MODELS, &|program, model| {
         let mut program = program.clone();
         change(&mut program);
         let programs = questions(&program);
@@ -163,7 +163,7 @@ fn straight(seed: u64, count: usize, size: Size, change: fn(&mut Program)) {
             !expected.contains(&said)
         })
     });
-    counts.check(count);
+    counts.check(scaled(4 * count));
 }
 
 const SMALL: Size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
@@ -217,10 +217,10 @@ fn outcomes_agree_with_the_reference() {
         })
     };
     let size = Size { threads: 2, instrs: 6, total: 10, locs: 2, loops: false };
-    check_programs(5_050_000, 1_000, size, &MODELS, &check);
-    check_programs(5_060_000, 150, SMALL, &MODELS, &check);
+    check_programs(5_050_000, scaled(4_000), size, &MODELS, &check);
+    check_programs(5_060_000, scaled(600), SMALL, &MODELS, &check);
     let [had, not, silent] = [had, not, silent].map(AtomicUsize::into_inner);
-    assert!(had > 500 && not > 500, "{had} are possible, {not} are not");
+    assert!(had > scaled(2_000) && not > scaled(2_000), "{had} are possible, {not} are not");
     assert!(silent < 50, "{silent} without an answer");
 }
 
@@ -270,7 +270,7 @@ fn faults_agree_with_the_reference() {
     let counts = [const { AtomicUsize::new(0) }; 2];
     for (i, change) in changes.iter().enumerate() {
         let seed = 5_400_000 + 10_000 * i as u64;
-        check_programs(seed, 100, SMALL, &MODELS, &|program, model| {
+        check_programs(seed, scaled(400), SMALL, &MODELS, &|program, model| {
             let mut program = program.clone();
             change(&mut program);
             let programs = questions(&program);
@@ -283,7 +283,7 @@ fn faults_agree_with_the_reference() {
         });
     }
     let [fine, faulty] = counts.map(AtomicUsize::into_inner);
-    assert!(fine > 1_000 && faulty > 1_000, "{fine} without faults, {faulty} with");
+    assert!(fine > scaled(4_000) && faulty > scaled(4_000), "{fine} without faults, {faulty} with");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn undeclared_memory_agrees_with_the_reference() {
 fn points_inside_of_blocks_agree_with_the_reference() {
     let size = Size { threads: 3, instrs: 5, total: 8, locs: 2, loops: false };
     let counts = Counts::new();
-    check_programs(5_600_000, 3_000, size, &MODELS, &|program, model| {
+    check_programs(5_600_000, scaled(12_000), size, &MODELS, &|program, model| {
         (0..program.threads.len()).any(|t| {
             let locks = |p: &Point| matches!(p.edges.first(), Some(e) if e.instr == Instr::Lock);
             let Some(lock) = program.threads[t].points.iter().position(locks) else { return false };
@@ -326,7 +326,7 @@ fn points_inside_of_blocks_agree_with_the_reference() {
             })
         })
     });
-    counts.check(1_000);
+    counts.check(scaled(4_000));
 }
 
 fn has_store_fences(program: &Program) -> bool {

@@ -215,13 +215,13 @@ fn safe_control_points_have_the_fewest_fences() {
 fn no_fence_helps_against_sc() {
     let size = Size { threads: 2, instrs: 4, total: 7, locs: 2, loops: false };
     let counts = [const { AtomicUsize::new(0) }; 4];
-    check_programs(400_000, 500, size, &WEAK, &|program, model| {
+    check_programs(400_000, scaled(2_000), size, &WEAK, &|program, model| {
         let mut program = program.clone();
         let prop = Expr::Const(1);
         program.condition = Some(Condition { quantifier: Quantifier::NotExists, prop });
         is_wrong(&program, FenceQuestion { model, goal: Goal::Safe, costs: COSTS[0] }, &counts)
     });
-    assert!(counts[0].load(Ordering::Relaxed) > 500);
+    assert!(counts[0].load(Ordering::Relaxed) > scaled(2_000));
 }
 
 /// The order in which fences are preferred is the order of the places.

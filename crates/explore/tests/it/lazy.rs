@@ -195,7 +195,7 @@ fn programs_with_loops_agree_with_the_reference() {
 #[test]
 fn workers_change_nothing() {
     let size = Size { threads: 3, instrs: 5, total: 9, locs: 3, loops: false };
-    check_programs(3_000_000, 300, size, &[Model::Tso], &|program, model| {
+    check_programs(3_000_000, scaled(1_200), size, &[Model::Tso], &|program, model| {
         let program = ask(program);
         let answer = |workers| {
             let limits = Limits { workers, ..LIMITS };

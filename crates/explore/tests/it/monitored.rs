@@ -224,7 +224,7 @@ fn loops_agree_with_robustness() {
             Verdict::Unknown(_) => false,
         }
     };
-    check_programs(7_400_000, 600, size, &WEAK, &fails);
+    check_programs(7_400_000, scaled(2_400), size, &WEAK, &fails);
 }
 
 /// What bounded and random executions show is among what the search finds, also with loops.
@@ -244,7 +244,7 @@ fn fewer_executions_show_no_more() {
             seen.models[0].pairs.iter().any(|(p, _)| !all.contains(&(p.store, p.access)))
         })
     };
-    check_programs(7_500_000, 400, size, &WEAK, &fails);
+    check_programs(7_500_000, scaled(1_600), size, &WEAK, &fails);
 }
 
 fn weak(text: &str) -> Program {

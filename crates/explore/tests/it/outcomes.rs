@@ -83,7 +83,7 @@ fn loops_agree() {
         ..Limits::UNLIMITED
     };
     let (mut exact, mut compared) = (0, 0);
-    for seed in 0..500 {
+    for seed in 0..scaled(2_000) as u64 {
         let program = random_program(&mut Rng::new(3_000_000 + seed), size);
         for model in Model::ALL {
             let sets: Vec<_> = [Strategy::WriteOrder, Strategy::Explicit]
@@ -119,5 +119,8 @@ fn loops_agree() {
             }
         }
     }
-    assert!(exact > 500 && compared > 1_000, "{exact} exact, {compared} compared");
+    assert!(
+        exact > scaled(2_000) && compared > scaled(4_000),
+        "{exact} exact, {compared} compared"
+    );
 }

@@ -3,7 +3,7 @@
 //! always a whole history, and for every bug some that the order of steps does not explain.
 
 use weakspot_core::Model;
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_gen::{Breach, Bug, Client, Run, Source, explains, generate};
 
 /// Small clients of all shapes.
@@ -95,7 +95,7 @@ fn bugs_never_stop_a_run_and_all_of_them_show() {
     for source in protocols() {
         for bug in source.bugs() {
             let mut broken = 0;
-            for seed in 0..300 {
+            for seed in 0..scaled(1200) as u64 {
                 let client = random_client(&mut Rng::new(3_000_000 + seed));
                 let client = if seed < 240 { client } else { busy(seed) };
                 let ops = client.operations().expect("a client");

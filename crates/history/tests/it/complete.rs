@@ -2,7 +2,9 @@
 //! and on some that are hard by design; every verdict comes with evidence that the checker accepts.
 
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole, random_3_sat};
+use weakspot_core::testing::{
+    OpsSize, Rng, check_ops, ops_of_clauses, pigeonhole, random_3_sat, scaled,
+};
 use weakspot_core::{History, HistoryModel, INITIAL, Limit, Limits, OpKind, Silent, Verdict};
 use weakspot_history::{Complete, Method, check};
 
@@ -101,7 +103,7 @@ fn check_clauses(clauses: &[Vec<i32>], expect: bool, models: &[HistoryModel], me
 fn clauses_as_histories() {
     let mut rng = Rng::new(1);
     let mut count = [0, 0];
-    for _ in 0..200 {
+    for _ in 0..scaled(800) {
         let vars = 1 + rng.below(2);
         let clauses = 1 + rng.below(8);
         let clauses = random_3_sat(&mut rng, vars, clauses);
@@ -109,7 +111,7 @@ fn clauses_as_histories() {
         count[usize::from(expect)] += 1;
         check_clauses(&clauses, expect, &STRONG, &METHODS);
     }
-    assert!(count[0] > 20 && count[1] > 20, "{count:?}");
+    assert!(count[0] > scaled(80) && count[1] > scaled(80), "{count:?}");
 }
 
 #[test]

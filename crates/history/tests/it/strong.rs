@@ -2,7 +2,7 @@
 //! comes with evidence that the checker accepts.
 
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops};
+use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, mutate_ops, random_ops, scaled};
 use weakspot_core::{History, HistoryModel, Limits, Silent, Verdict};
 use weakspot_history::{Complete, DecidedBy, Method, check};
 
@@ -54,7 +54,7 @@ fn search() {
 fn long_histories() {
     let method = Method { complete: Complete::Auto, saturate: true };
     let mut verdicts = [0, 0];
-    for seed in 0..60 {
+    for seed in 0..scaled(240) as u64 {
         let mut rng = Rng::new(seed);
         let threads = 2 + rng.below(7);
         let vars = 1 + rng.below(30);
@@ -70,7 +70,7 @@ fn long_histories() {
             verdicts[usize::from(answer.verdict == Verdict::Holds)] += 1;
         }
     }
-    assert!(verdicts.iter().all(|&count| count > 20), "{verdicts:?}");
+    assert!(verdicts.iter().all(|&count| count > scaled(80)), "{verdicts:?}");
 }
 
 /// So many threads that a greedy run goes back too often.

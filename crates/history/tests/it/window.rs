@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, show_ops};
+use weakspot_core::testing::{OpsSize, OpsSource, Rng, check_ops, random_ops, scaled, show_ops};
 use weakspot_core::{
     History, HistoryModel, Limit, Limits, LoggedOp, OpKind, OpNames, SaidFrom, Silent, Verdict,
 };
@@ -116,7 +116,7 @@ fn follow(log: &[LoggedOp], size: usize, models: &[HistoryModel]) -> (Following,
 #[test]
 fn long_histories_of_a_memory_violate_nothing_that_it_guarantees() {
     let mut rng = Rng::new(2);
-    for round in 0..400 {
+    for round in 0..scaled(1600) {
         let source = OpsSource::ALL[round % 5];
         let size = OpsSize {
             threads: 2 + rng.below(4),
@@ -177,7 +177,7 @@ fn embedded(outer: &[LoggedOp], inner: &[LoggedOp], at: usize, vars: u32) -> Vec
 fn what_violates_a_model_within_half_a_window_is_found() {
     let mut rng = Rng::new(4);
     let mut count: HashMap<HistoryModel, usize> = HashMap::new();
-    for _ in 0..1_500 {
+    for _ in 0..scaled(6000) {
         let size = OpsSize { threads: 3, vars: 3, ops: 12, fences: 0, updates: 0 };
         let mut inner = random_ops(&mut rng, size, OpsSource::Sc);
         weakspot_core::testing::mutate_ops(&mut rng, &mut inner, 3);
@@ -196,7 +196,7 @@ fn what_violates_a_model_within_half_a_window_is_found() {
         }
     }
     for model in HistoryModel::ALL {
-        assert!(count[&model] > 100, "{model:?}: {count:?}");
+        assert!(count[&model] > scaled(400), "{model:?}: {count:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
     Buffers, Instr, State, Steps, System, SystemSize, all_executions, byte, canonical,
     random_system, run, shrink_system, traces,
@@ -219,7 +219,7 @@ fn crashes() {
         lost.then_some((got.0.len(), want.0.len(), got.1, want.1))
     };
     let mut crashed = 0;
-    for n in 0..1500 {
+    for n in 0..scaled(6000) {
         let system = random_system(&mut rng, size);
         crashed +=
             usize::from(system.threads.iter().flatten().any(|i| matches!(i, Instr::CrashIf(_))));
@@ -228,7 +228,7 @@ fn crashes() {
             panic!("program {n}: {small:?}\n{:?}", wrong(&small));
         }
     }
-    assert!(crashed > 100);
+    assert!(crashed > scaled(400));
 }
 
 /// Whoever crashes while the others wait for its lock has not been seen to race with them otherwise.

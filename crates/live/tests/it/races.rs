@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
     Buffers, Steps, System, SystemSize, all_executions, random_system, run, shrink_system,
 };
@@ -265,7 +265,7 @@ fn random_executions() {
         // One detector for all of them: what an execution leaves behind must not matter.
         let mut races = Races::new(rules);
         let (mut racy, mut free) = (0, 0);
-        for n in 0..20_000 {
+        for n in 0..scaled(80_000) {
             let trace = random_trace(&mut rng);
             let want = by_definition(&trace, rules);
             if detected(&mut races, &trace) != want {
@@ -282,7 +282,7 @@ fn random_executions() {
                 racy += 1;
             }
         }
-        assert!(racy > 5000 && free > 2000, "{racy} {free}");
+        assert!(racy > scaled(20_000) && free > scaled(8000), "{racy} {free}");
     }
 }
 
@@ -344,7 +344,7 @@ fn dpor_misses_no_race() {
         buffers: Buffers::None,
     };
     let mut rng = Rng::new(72);
-    for n in 0..2000 {
+    for n in 0..scaled(8000) as u64 {
         let system = random_system(&mut rng, SystemSize { semaphores: n % 4 == 0, ..size });
         let rules = if n % 2 == 0 { Rules::C11 } else { Rules::Rust };
         if let Some((got, want)) = missed(&system, n, rules) {

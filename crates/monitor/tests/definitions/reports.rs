@@ -51,7 +51,7 @@ fn reports_exactly_when_not_robust() {
 #[test]
 fn runs_are_runs_of_the_program() {
     let mut checked = 0;
-    for seed in 0..6000 {
+    for seed in 0..scaled(24_000) as u64 {
         let mut rng = Rng::new(seed);
         let size = Size { threads: 4, instrs: 8, total: 20, locs: 3, loops: seed % 2 == 0 };
         let program = runs::program(seed, size);
@@ -73,7 +73,7 @@ fn runs_are_runs_of_the_program() {
             }
         }
     }
-    assert!(checked > 2000, "{checked}");
+    assert!(checked > scaled(8000), "{checked}");
 }
 
 /// Runs that were tampered with: what the checker of logs still accepts, the checker of runs of
@@ -81,7 +81,7 @@ fn runs_are_runs_of_the_program() {
 #[test]
 fn tampered_runs() {
     let (mut accepted, mut rejected) = (0, 0);
-    for seed in 0..3000 {
+    for seed in 0..scaled(12_000) as u64 {
         let mut rng = Rng::new(seed);
         let size = Size { threads: 3, instrs: 6, total: 12, locs: 2, loops: false };
         let program = runs::program(seed, size);
@@ -118,7 +118,7 @@ fn tampered_runs() {
             }
         }
     }
-    assert!(rejected > 3000 && accepted > 300, "{rejected} {accepted}");
+    assert!(rejected > scaled(12_000) && accepted > scaled(1200), "{rejected} {accepted}");
 }
 
 fn tamper(rng: &mut Rng, run: &mut weakspot_core::DelayedRun, locs: usize) {

@@ -116,7 +116,7 @@ fn warns_exactly_when_not_robust() {
 #[test]
 fn warnings_are_right() {
     let mut checked = 0;
-    for seed in 0..7000 {
+    for seed in 0..scaled(28_000) as u64 {
         let mut rng = Rng::new(seed);
         let size = Size { threads: 4, instrs: 8, total: 20, locs: 3, loops: seed % 2 == 0 };
         let program = runs::program(seed, size);
@@ -130,7 +130,7 @@ fn warnings_are_right() {
             }
         }
     }
-    assert!(checked > 1000, "{checked}");
+    assert!(checked > scaled(4000), "{checked}");
 }
 
 fn is_right(events: &[LogEvent], report: &Report) -> bool {

@@ -3,16 +3,30 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls the function of this name that comes after ours: `native!(name(arg: type, ...) -> type)`.
-macro_rules! native {
-    ($name:ident($($arg:ident: $t:ty),*) $(-> $r:ty)?) => {{
+/// The address of the function of this name that comes after ours.
+macro_rules! found {
+    ($name:ident) => {{
         const NAME: &core::ffi::CStr =
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes())
+            {
                 Ok(name) => name,
                 Err(_) => panic!("a name has no zero byte"),
             };
         static NATIVE: $crate::entry::native::Native = $crate::entry::native::Native::new(NAME);
-        let f = NATIVE.find();
+        NATIVE.find()
+    }};
+}
+
+/// Calls the function of this name that comes after ours: `native!(name(arg: type, ...) -> type)`. Where it is
+/// may be said behind that.
+macro_rules! native {
+    ($name:ident($($arg:ident: $t:ty),*) $(-> $r:ty)?) => {
+        $crate::entry::native::native!(
+            $name($($arg: $t),*) $(-> $r)?, $crate::entry::native::found!($name)
+        )
+    };
+    ($name:ident($($arg:ident: $t:ty),*) $(-> $r:ty)?, $found:expr) => {{
+        let f = $found;
         // SAFETY: libc's function of this name has this type, and gets what the program has given
         // to ours, or what its documentation asks for.
         unsafe {
@@ -21,7 +35,7 @@ macro_rules! native {
     }};
 }
 
-pub(crate) use native;
+pub(crate) use {found, native};
 
 /// A function of libc, looked up when it is called for the first time.
 pub struct Native {

@@ -168,6 +168,10 @@ pub struct Spin {
     stores: u64,
     /// How many locks it holds.
     held: u32,
+    /// How often it asked for the time, or for something random.
+    asked: u64,
+    /// How often it did since it changed shared memory.
+    in_a_row: u32,
     /// What it has stored to its own memory, while it does not run.
     private: PrivateStores,
     /// How many functions it has entered and left, while it does not run.
@@ -183,6 +187,7 @@ struct Load {
     deep: Option<u64>,
     times: u32,
     visit: u64,
+    asked: u64,
 }
 
 /// Whether a thread waits.
@@ -222,6 +227,15 @@ impl Spin {
     /// The thread has changed shared memory.
     pub fn changed(&mut self) {
         self.stores += 1;
+        self.in_a_row = 0;
+    }
+
+    /// The thread asks for the time, or for something random, which may end a loop. How often it has done so
+    /// since it changed shared memory.
+    pub fn asks(&mut self) -> u32 {
+        self.asked += 1;
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        self.in_a_row
     }
 
     /// The thread has taken a lock.
@@ -297,11 +311,12 @@ impl Runtime {
         spin.idle = None;
         spin.visits += 1;
         let visit = spin.visits;
+        let asked = spin.asked;
         let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
         let Some(known) = spin.loads.iter_mut().find(same_place) else {
             let deep = None;
             spin.new = visit;
-            spin.loads.push(Load { pc, area, value: seen, state, deep, times: 1, visit });
+            spin.loads.push(Load { pc, area, value: seen, state, deep, times: 1, visit, asked });
             return Idle::No;
         };
         let since = known.visit;
@@ -317,13 +332,14 @@ impl Runtime {
             unsafe { stack.hash(words) }
         });
         let certain = alike
+            && (patient || known.asked == asked)
             && match patient {
                 // All that was read in this round was read in the one before.
                 true => spin.new <= since,
                 false => words < WORDS || deep.is_some() && known.deep == deep,
             };
         let times = if same { known.times + 1 } else { 1 };
-        *known = Load { pc, area, value: seen, state, deep, times, visit };
+        *known = Load { pc, area, value: seen, state, deep, times, visit, asked };
         if spin.held == 0 && (certain || times > self.config.spins) {
             spin.idle = Some((since, certain));
         }

@@ -1,5 +1,5 @@
-//! Time and chance, made the same in each execution: clocks go forward by a microsecond whenever
-//! they are read, and by the whole time when somebody sleeps; random bytes come from the seed.
+//! Time and chance, made the same in each execution: clocks go forward by a microsecond or more
+//! whenever they are read, and by the whole time when somebody sleeps; random bytes come from the seed.
 
 use core::ffi::c_void;
 
@@ -7,6 +7,7 @@ use weakspot_live::{Op, OpKind};
 
 use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
+use crate::entry::native::native;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
 use crate::schedule::yields::give_way;
@@ -29,6 +30,7 @@ pub struct Clock {
 impl Clock {
     /// Before the first execution.
     pub fn new() -> Clock {
+        libcs::find();
         Clock { now: 0, random: 0, slept: Vec::new() }
     }
 
@@ -49,15 +51,16 @@ impl Clock {
         self.now ^ self.random
     }
 
-    /// The time since the execution began, in nanoseconds, which passes by being asked for.
-    fn passed(&mut self) -> u64 {
-        self.now += 1000;
+    /// The time since the execution began, in nanoseconds, which passes by being asked for: the faster, the more
+    /// often the same thread asks, so that a loop until a deadline has some hundred rounds.
+    fn passed(&mut self, in_a_row: u32) -> u64 {
+        self.now = self.now.saturating_add(1000 << (in_a_row / 16).min(24));
         self.now
     }
 
     /// The time, as a number of nanoseconds.
-    fn read(&mut self) -> libc::timespec {
-        let t = START * SECOND + self.passed();
+    fn read(&mut self, in_a_row: u32) -> libc::timespec {
+        let t = (START * SECOND).saturating_add(self.passed(in_a_row));
         libc::timespec { tv_sec: (t / SECOND) as i64, tv_nsec: (t % SECOND) as i64 }
     }
 
@@ -93,6 +96,12 @@ pub fn sleep_for(rt: &mut Rt, span: u64) {
     let pc = rt.pc();
     give_way(rt, pc);
     rt.clock.sleep(span);
+}
+
+/// The time, for the current thread.
+fn now(rt: &mut Rt) -> libc::timespec {
+    let in_a_row = rt.threads.me_mut().spin.asks();
+    rt.clock.read(in_a_row)
 }
 
 impl Runtime {
@@ -142,18 +151,18 @@ fn span(t: Time) -> u64 {
 stand_in! {
     fn clock_gettime(rt, id: i32, to: Time) -> i32 {
         let _ = id;
-        to.set(rt.clock.read());
+        to.set(now(rt));
         0
     }
 
     fn timespec_get(rt, to: Time, base: i32) -> i32 {
-        to.set(rt.clock.read());
+        to.set(now(rt));
         base
     }
 
     fn gettimeofday(rt, to: Guest<libc::timeval>, zone: *mut c_void) -> i32 {
         let _ = zone;
-        let t = rt.clock.read();
+        let t = now(rt);
         if let Some(to) = to.given() {
             to.set(libc::timeval { tv_sec: t.tv_sec, tv_usec: t.tv_nsec / 1000 });
         }
@@ -161,7 +170,7 @@ stand_in! {
     }
 
     fn time(rt, to: Guest<i64>) -> i64 {
-        let t = rt.clock.read().tv_sec;
+        let t = now(rt).tv_sec;
         if let Some(to) = to.given() {
             to.set(t);
         }
@@ -169,7 +178,8 @@ stand_in! {
     }
 
     fn clock(rt) -> i64 {
-        rt.clock.passed() as i64 / 1000
+        let in_a_row = rt.threads.me_mut().spin.asks();
+        rt.clock.passed(in_a_row) as i64 / 1000
     }
 
     fn sleep(rt, seconds: u32) -> u32 {
@@ -197,7 +207,7 @@ stand_in! {
     fn clock_nanosleep(rt, id: i32, flags: i32, t: Time, left: Time) -> i32 {
         let _ = (id, left);
         let span = if flags & libc::TIMER_ABSTIME != 0 {
-            span(t).saturating_sub(START * SECOND + rt.clock.now)
+            span(t).saturating_sub((START * SECOND).saturating_add(rt.clock.now))
         } else {
             span(t)
         };
@@ -207,11 +217,52 @@ stand_in! {
 
     fn getrandom(rt, to: Guest<u8>, len: usize, flags: u32) -> isize {
         let _ = flags;
+        rt.threads.me_mut().spin.asks();
         rt.clock.fill(to, len)
     }
 
     fn getentropy(rt, to: Guest<u8>, len: usize) -> i32 {
+        rt.threads.me_mut().spin.asks();
         rt.clock.fill(to, len);
         0
     }
+}
+
+/// Functions of libc that return another number each time: what they keep is memory of their own, which is
+/// the same at the start of each execution, and not looked at when a thread seems to do the same again.
+macro_rules! random {
+    ($($name:ident($($arg:ident: $t:ty)?) -> $r:ty;)*) => {
+        /// Where they are in libc.
+        mod libcs {
+            use crate::entry::native::found;
+
+            $(pub(super) fn $name() -> usize {
+                found!($name)
+            })*
+
+            /// Looks them up, so that no execution does that.
+            pub(super) fn find() {
+                $($name();)*
+            }
+        }
+
+        stand_in! {$(
+            fn $name(rt $(, $arg: $t)?) -> $r {
+                rt.threads.me_mut().spin.asks();
+                native!($name($($arg: $t)?) -> $r, libcs::$name())
+            }
+        )*}
+    };
+}
+
+random! {
+    rand() -> i32;
+    rand_r(seed: Guest<u32>) -> i32;
+    random() -> i64;
+    drand48() -> f64;
+    erand48(seed: Guest<[u16; 3]>) -> f64;
+    lrand48() -> i64;
+    nrand48(seed: Guest<[u16; 3]>) -> i64;
+    mrand48() -> i64;
+    jrand48(seed: Guest<[u16; 3]>) -> i64;
 }

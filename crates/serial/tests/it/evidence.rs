@@ -4,7 +4,7 @@ use weakspot_core::serial::{
     BufferedReads, Conflicts, CycleCheck, OrderCheck, Question, TxnCycle, conflict, pair,
     serial_order,
 };
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{TxnEvent, TxnKind};
 use weakspot_serial::Online;
 
@@ -83,7 +83,7 @@ const RELATIONS: [Conflicts; 4] = [
 #[test]
 fn cycles() {
     let (mut right, mut wrong) = (0, 0);
-    for seed in 0..40_000 {
+    for seed in 0..scaled(160_000) as u64 {
         let mut rng = Rng::new(seed);
         let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
@@ -117,14 +117,14 @@ fn cycles() {
             }
         }
     }
-    assert!(right > 10_000 && wrong > 10_000, "{right} {wrong}");
+    assert!(right > scaled(40_000) && wrong > scaled(40_000), "{right} {wrong}");
 }
 
 /// Random orders: accepted if and only if no conflict goes back. The definition's own is accepted.
 #[test]
 fn orders() {
     let (mut right, mut wrong) = (0, 0);
-    for seed in 0..60_000 {
+    for seed in 0..scaled(240_000) as u64 {
         let mut rng = Rng::new(seed);
         let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
@@ -149,14 +149,14 @@ fn orders() {
         *if expected { &mut right } else { &mut wrong } += 1;
         assert_eq!(check_order(&events, relation, &order), expected, "seed {seed}");
     }
-    assert!(right > 5_000 && wrong > 5_000, "{right} {wrong}");
+    assert!(right > scaled(20_000) && wrong > scaled(20_000), "{right} {wrong}");
 }
 
 /// What the monitors find is accepted: cycles and orders.
 #[test]
 fn monitors() {
     let (mut cycles, mut orders) = (0, 0);
-    for seed in 0..40_000 {
+    for seed in 0..scaled(160_000) as u64 {
         let mut rng = Rng::new(seed);
         let relation = RELATIONS[rng.below(4)];
         let events = random_execution(&mut rng, relation != Conflicts::Sc);
@@ -181,5 +181,5 @@ fn monitors() {
             }
         }
     }
-    assert!(cycles > 5_000 && orders > 5_000, "{cycles} {orders}");
+    assert!(cycles > scaled(20_000) && orders > scaled(20_000), "{cycles} {orders}");
 }

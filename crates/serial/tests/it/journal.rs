@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use weakspot_core::serial::{BufferedReads, Question, TxnCycle};
-use weakspot_core::testing::{Rng, TxnLog, TxnLogSize};
+use weakspot_core::testing::{Rng, TxnLog, TxnLogSize, scaled};
 use weakspot_core::{LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_serial::{Explain, Extent, Extents, Follow, Touched};
 
@@ -89,7 +89,7 @@ fn random_log(rng: &mut Rng, has_commits: bool) -> Vec<LogEvent> {
 #[test]
 fn short_logs() {
     let mut found = 0;
-    for seed in 0..5_000 {
+    for seed in 0..scaled(20_000) as u64 {
         let mut rng = Rng::new(seed);
         let has_commits = rng.one_in(2);
         let mut tables = tables(5);
@@ -98,7 +98,7 @@ fn short_logs() {
         tables.locs[4].bytes = Some(weakspot_core::Bytes { start: 4, len: 8 });
         found += check(has_commits, &tables, &random_log(&mut rng, has_commits));
     }
-    assert!(found > 1_000, "{found}");
+    assert!(found > scaled(4000), "{found}");
 }
 
 /// The cycle comes after more events than are noted at a time, and begins with the first of them.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use expect_test::{Expect, expect};
 use weakspot_core::serial::{BufferedReads, Question};
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{Bytes, LogEvent, LogKind, LogLoc, LogTables};
 use weakspot_serial::{BadEvent, Explain, Follow, Ordered, TxnReader, fence_transactions};
 
@@ -122,7 +122,7 @@ fn threads() {
 #[test]
 fn locations() {
     let (mut cut, mut kept) = (0, 0);
-    for seed in 0..20_000 {
+    for seed in 0..scaled(80_000) as u64 {
         let mut rng = Rng::new(seed);
         let any = |rng: &mut Rng| {
             let start = if rng.one_in(4) { u64::MAX - 12 } else { 0x1000 };
@@ -157,7 +157,7 @@ fn locations() {
             }
         }
     }
-    assert!(cut > 1_000 && kept > 1_000, "{cut} {kept}");
+    assert!(cut > scaled(4000) && kept > scaled(4000), "{cut} {kept}");
 }
 
 /// A number that comes back is refused, however long ago it was used, and one that may be such.
@@ -219,7 +219,7 @@ fn any_log() {
         Question::ScSerializable,
         Question::ScEquivalent,
     ];
-    for seed in 0..30_000 {
+    for seed in 0..scaled(120_000) as u64 {
         let mut rng = Rng::new(seed);
         let has_commits = rng.one_in(2);
         let tables = tables(&[None, Some((0, 4)), Some((2, 4)), Some((0, 8))]);
@@ -277,5 +277,8 @@ fn any_log() {
             }
         }
     }
-    assert!(cycles > 5_000 && orders > 5_000 && bad > 1_000, "{cycles} {orders} {bad}");
+    assert!(
+        cycles > scaled(20_000) && orders > scaled(20_000) && bad > scaled(4000),
+        "{cycles} {orders} {bad}"
+    );
 }

@@ -153,7 +153,7 @@ fn stages_agree() {
         })
     };
     let mut by_sat = 0;
-    for seed in 0..5000 {
+    for seed in 0..scaled(20_000) as u64 {
         let mut rng = Rng::new(seed);
         let size = TxnSize {
             threads: 2 + rng.below(4) as u32,
@@ -171,7 +171,7 @@ fn stages_agree() {
         let sat = answer(&events, MODE, TraceMethod::Sat);
         by_sat += usize::from(sat.decided_by == TraceStage::Sat);
     }
-    assert!(by_sat > 500, "{by_sat}");
+    assert!(by_sat > scaled(2000), "{by_sat}");
 }
 
 /// Each transaction accesses two variables, and nothing is ever settled.

@@ -1,5 +1,5 @@
 use weakspot_core::LogBatch;
-use weakspot_core::testing::{LogSize, Rng, random_log};
+use weakspot_core::testing::{LogSize, Rng, random_log, scaled};
 use weakspot_trace::{LogFormat, LogPlace};
 
 use crate::{Got, Item, Log, read, with_values};
@@ -78,7 +78,7 @@ fn flip_anywhere() {
 #[test]
 fn random_damage() {
     let (items, bytes, _) = small(3);
-    for seed in 0..20_000 {
+    for seed in 0..scaled(80_000) as u64 {
         let mut rng = Rng::new(seed);
         let mut bad = bytes.clone();
         for _ in 0..1 + rng.below(4) {

@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use weakspot_core::HistoryModel;
 use weakspot_core::history::satisfies;
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_trace::{HistoryFormat, HistoryReader};
 
 #[derive(Clone, Copy)]
@@ -78,7 +78,7 @@ fn allowed(threads: &[Vec<Op>], finals: &[(usize, i64)], model: HistoryModel) ->
 #[test]
 fn as_the_machines_end() {
     let mut count = [0, 0];
-    for seed in 0..3_000 {
+    for seed in 0..scaled(12_000) as u64 {
         let rng = &mut Rng::new(seed);
         let mut written = [vec![0], vec![0]];
         // Which values there are is drawn first, so that reads may be of later writes.
@@ -133,5 +133,5 @@ fn as_the_machines_end() {
             count[usize::from(expect)] += usize::from(!finals.is_empty());
         }
     }
-    assert!(count.iter().all(|&n| n > 500), "{count:?}");
+    assert!(count.iter().all(|&n| n > scaled(2000)), "{count:?}");
 }

@@ -1,6 +1,6 @@
 use std::io::Cursor;
 
-use weakspot_core::testing::{HistorySize, Rng, random_history};
+use weakspot_core::testing::{HistorySize, Rng, random_history, scaled};
 use weakspot_core::{History, OpKind, OpNames};
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, write_history};
 
@@ -101,7 +101,7 @@ fn named(history: &Recorded) -> Vec<(usize, String)> {
 #[test]
 fn round_trips() {
     let mut said = [0; WRITTEN.len()];
-    for seed in 0..600 {
+    for seed in 0..scaled(2400) as u64 {
         let mut rng = Rng::new(seed);
         let size = HistorySize {
             threads: 1 + rng.below(5),
@@ -146,14 +146,14 @@ fn round_trips() {
             }
         }
     }
-    assert!(said.iter().all(|&n| n > 20), "{said:?}");
+    assert!(said.iter().all(|&n| n > scaled(80)), "{said:?}");
 }
 
 /// Values that are written twice, initial values, and names with blanks and quotes.
 #[test]
 fn round_trips_of_the_odd() {
     let mut count = 0;
-    for seed in 0..400 {
+    for seed in 0..scaled(1600) as u64 {
         let mut rng = Rng::new(seed);
         let size = HistorySize {
             threads: 3,
@@ -193,7 +193,7 @@ fn round_trips_of_the_odd() {
             }
         }
     }
-    assert!(count > 600, "{count}");
+    assert!(count > scaled(2400), "{count}");
 }
 
 #[test]
@@ -688,7 +688,7 @@ fn columns_that_are_named() {
 fn tables_are_histories() {
     let size =
         HistorySize { threads: 3, vars: 3, ops: 12, updates: true, fences: true, changes: 0 };
-    for seed in 0..300 {
+    for seed in 0..scaled(1200) as u64 {
         let history = recorded(random_history(&mut Rng::new(seed), size), None);
         let (ops, names) = (&history.ops, &history.names);
         let mut table = String::from("data,op,addr,core,old\n");

@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_trace::{LogFormat, LogPlace};
 
 use crate::{Item, read};
@@ -325,7 +325,7 @@ fn mutations() {
              \"k\":\"rd\",\"x\":\"0x10\",\"size\":4,\"at\":\"m\"}],\"z\":[null,{}]}\n",
         ),
     ];
-    for seed in 0..30_000 {
+    for seed in 0..scaled(120_000) as u64 {
         let mut rng = Rng::new(seed);
         let (format, text) = texts[rng.below(3)];
         let mut bytes = text.as_bytes().to_vec();

@@ -99,7 +99,7 @@ fn convert(bytes: &[u8], from: LogFormat, to: LogFormat) -> Vec<u8> {
 #[test]
 fn std_says_what_it_can() {
     let size = LogSize { threads: 4, locs: 6, sites: 5, events: 80, bytes: false, txns: false };
-    for seed in 0..1000 {
+    for seed in 0..scaled(4000) as u64 {
         let mut rng = Rng::new(seed);
         let (tables, mut events) = random_log(&mut rng, size);
         events.retain(|e| {

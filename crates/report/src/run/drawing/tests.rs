@@ -5,7 +5,7 @@ use crate::run::replay::{Replay, Stop};
 use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};
 use weakspot_core::machine::{Machine, Outcome, Step};
-use weakspot_core::testing::{Rng, Size, random_program};
+use weakspot_core::testing::{Rng, Size, random_program, scaled};
 use weakspot_core::{Drain, axioms};
 
 const STYLE: Style = Style { details: true, color: false, width: 100 };
@@ -593,7 +593,7 @@ fn names_and_texts() {
 #[test]
 fn random_runs() {
     let mut non_sc = 0;
-    for seed in 0..4000 {
+    for seed in 0..scaled(16_000) as u64 {
         let mut rng = Rng::new(seed);
         let size = Size { threads: 4, instrs: 6, total: 14, locs: 3, loops: seed % 2 == 0 };
         let program = random_program(&mut rng, size);
@@ -644,5 +644,5 @@ fn random_runs() {
             assert!(dot.contains("penwidth=2"), "seed {seed}\n{dot}");
         }
     }
-    assert!(non_sc > 50, "only {non_sc}");
+    assert!(non_sc > scaled(200), "only {non_sc}");
 }
