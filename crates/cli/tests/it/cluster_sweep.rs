@@ -177,9 +177,10 @@ fn what_a_lost_process_had_is_answered_by_others() {
     let ran = started.end(0);
     check_answers(&ran, 6);
     assert_eq!(ran.code, Some(3));
-    let expected =
-        "process 1 ended before all was answered; others answer for the 1 input that it had";
-    assert_eq!(ran.err, format!("warning: {expected}\n"));
+    // It may have been killed between two inputs.
+    let said = ran.err.strip_prefix("warning: process 1 ended before all was answered; others ");
+    let said = said.and_then(|rest| rest.strip_suffix('\n'));
+    assert!(matches!(said, Some("answer for the input that it had" | "go on")), "{}", ran.err);
 }
 
 /// So is what a process had that hangs, or that somebody else wanted to end.
@@ -191,7 +192,7 @@ fn a_process_that_hangs_or_goes_is_not_waited_for() {
     signal(&started.children[2], "-TERM");
     let ran = started.end(0);
     check_answers(&ran, 6);
-    assert!(ran.err.contains("process 1 was not heard of any more; others answer"), "{}", ran.err);
+    assert!(ran.err.contains("process 1 was not heard of any more; others "), "{}", ran.err);
     assert!(ran.err.contains("process 2 ended before all was answered"), "{}", ran.err);
     let gone = started.end(1);
     assert_eq!((gone.code, &*gone.out, &*gone.err), (Some(3), "", ""));

@@ -11,7 +11,7 @@ use weakspot_cluster::{Peer, digest_file};
 use weakspot_core::LostProcess;
 use weakspot_report::Row;
 
-use super::lead::BEAT;
+use super::lead::{BEAT, OnDefect};
 use super::lost;
 use super::message::{Message, pack, unpack};
 use crate::exit::Exit;
@@ -39,7 +39,11 @@ pub(super) fn help<I: Named + AsRef<Path>, T: Send + Row>(
     let (helper, handed) = (&helper, &Mutex::new(handed));
     let ended = std::thread::scope(|scope| {
         for _ in 0..pool::at_a_time(inputs, shared) {
-            scope.spawn(move || while helper.answer(handed, job).is_some() {});
+            scope.spawn(move || {
+                // Process 0 would wait for what this thread has.
+                let _defect = OnDefect(|| helper.goes.store(true, Ordering::Release));
+                while helper.answer(handed, job).is_some() {}
+            });
         }
         let beat = scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {

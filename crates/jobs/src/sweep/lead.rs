@@ -56,6 +56,17 @@ pub(super) fn lead<I: Named + AsRef<Path>, T: Send + Row>(
     })
 }
 
+/// Does something if this thread ends by a defect of weakspot.
+pub(super) struct OnDefect<F: Fn()>(pub(super) F);
+
+impl<F: Fn()> Drop for OnDefect<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 /// One of this process's own threads.
 fn answer<I, T>(
     inputs: &[I],
@@ -63,6 +74,8 @@ fn answer<I, T>(
     post: &Post<T>,
     job: &impl Fn(&I, &mut dyn FnMut(Answer<T>)),
 ) {
+    // The others would wait for what this thread has.
+    let _defect = OnDefect(|| handout.close());
     while let Some(i) = handout.next(Who::Here) {
         let since = Instant::now();
         job(&inputs[i], &mut |part| {
@@ -182,9 +195,12 @@ impl<I: Named + AsRef<Path>> Lead<'_, I> {
             && !self.shared.quiet
             && !interrupt::asked()
         {
-            let s = if inputs == 1 { "" } else { "s" };
-            let lost = lost(process, why);
-            eprintln!("warning: {lost}; others answer for the {inputs} input{s} that it had");
+            let had = match inputs {
+                0 => "others go on".to_owned(),
+                1 => "others answer for the input that it had".to_owned(),
+                n => format!("others answer for the {n} inputs that it had"),
+            };
+            eprintln!("warning: {}; {had}", lost(process, why));
         }
     }
 
@@ -223,5 +239,31 @@ impl<I: Named + AsRef<Path>> Lead<'_, I> {
             _ => return Err(LostProcess::Garbled),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use weakspot_args::Command;
+    use weakspot_report::ProgramResult;
+
+    use super::*;
+
+    /// A thread that ends by a defect ends all, as in one process; nobody waits for what it had.
+    #[test]
+    fn a_defect_is_not_waited_for() {
+        let words = ["weakspot", "litmus", "--threads", "2", "a"].map(std::ffi::OsString::from);
+        let Ok(Command::Litmus(args)) = weakspot_args::read(words) else { panic!("no command") };
+        let inputs: Vec<PathBuf> = (0..9).map(|i| PathBuf::from(i.to_string())).collect();
+        let job = |input: &PathBuf, part: &mut dyn FnMut(Answer<ProgramResult>)| {
+            assert!(input.as_os_str() != "4", "a defect");
+            part(Answer::new());
+        };
+        let ended = std::panic::catch_unwind(|| {
+            lead(&inputs, &args.common.shared, None, &[], &job).map(|(exit, _)| exit)
+        });
+        assert!(ended.is_err());
     }
 }
