@@ -514,3 +514,13 @@ fn names_that_are_not_known_are_told() {
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("failed to find no-such.invalid:4100"), "{}", ran.err);
 }
+
+/// A process that waits for process 0 in vain says so.
+#[test]
+fn whoever_comes_alone_says_so() {
+    let mut started = Started::none(2);
+    started.start(1, LARGE, "token", &["--timeout", "1s"]);
+    let ran = started.end(0);
+    assert_eq!((ran.code, &*ran.out), (Some(3), ""));
+    assert_eq!(ran.err, "error: process 0 did not come to the search\n");
+}
