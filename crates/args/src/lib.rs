@@ -30,7 +30,7 @@ pub use meant::{
     CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
     CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, LocalArgs,
     MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs,
-    RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared, SomeHistories,
+    RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared, SomeHistories, SweepArgs,
 };
 #[cfg(feature = "show")]
 pub use meant::{ShowArgs, Showing};

@@ -21,7 +21,7 @@ use weakspot_lang::Format;
 use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
 pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
-pub use cluster::{LocalArgs, ProcessArgs};
+pub use cluster::{LocalArgs, ProcessArgs, SweepArgs};
 pub use files::{
     Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
     PrintArgs, RecordArgs, SomeHistories,
@@ -156,7 +156,7 @@ pub struct Common {
     pub buffer_limit: usize,
     /// The language of the inputs, if it is not the one that they end in.
     pub language: Option<Format>,
-    /// Which process this is, if several search together.
+    /// Which process this is, if several search for one answer.
     pub processes: Option<ProcessArgs>,
     pub shared: Shared,
 }
@@ -182,6 +182,15 @@ pub struct Shared {
     pub color: When,
     /// Whether drawings are ASCII only, whatever the locale.
     pub ascii: bool,
+    /// Which process this is, if the inputs are spread over several.
+    pub sweep: Option<SweepArgs>,
+}
+
+impl Shared {
+    /// Whether another process prints what this one answers.
+    pub fn is_helper(&self) -> bool {
+        self.sweep.as_ref().is_some_and(|sweep| sweep.at.process > 0)
+    }
 }
 
 const TSO: Model = Model::Tso;
@@ -227,6 +236,7 @@ fn shared(
         progress: progress.unwrap_or(When::Auto),
         color: color.unwrap_or(When::Auto),
         ascii,
+        sweep: None,
     })
 }
 

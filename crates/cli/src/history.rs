@@ -22,6 +22,7 @@ use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::sweep;
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let limits = pool::limits_of(shared);
     let method = Method { complete: args.complete, saturate: !args.no_saturation };
     let (exit, results) =
-        pool::run_in_parts(&files, shared, Some(shared.timeout), |file, part| {
+        sweep::run_in_parts(&files, shared, Some(shared.timeout), |file, part| {
             let job = Job::new(shared, &args.models, "history", file.display().to_string());
             Asked { args, method, limits, path: file, job }.answer_all(part);
         })?;

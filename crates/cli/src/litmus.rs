@@ -21,6 +21,7 @@ use crate::args::LitmusArgs;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::sweep;
 
 /// So many final states are listed on a page.
 const MOST_STATES: usize = 10_000;
@@ -33,7 +34,7 @@ const MOST_WORK: u64 = 5_000_000;
 /// Answers each test under each model.
 pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let common = &args.common;
-    if !common.shared.quiet {
+    if !common.shared.quiet && !common.shared.is_helper() {
         for folder in args.files.iter().filter(|path| path.is_dir()) {
             let in_c = expand(std::slice::from_ref(folder), None, &["c"]).map_or(0, |f| f.len());
             if in_c > 0 {
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     if let Some(runs) = args.runs {
         return crate::on_cpu::run(args, &inputs, runs);
     }
-    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args))?;
+    let (exit, results) = sweep::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
     summarise(&common.shared, inputs.len(), text, |format| {
         litmus_summary_table(format, &results, &common.model)

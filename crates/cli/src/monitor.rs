@@ -18,6 +18,7 @@ use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, defect, summarise};
 use weakspot_jobs::pool;
+use weakspot_jobs::sweep;
 
 /// Monitors each log under each model.
 pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
             "a witness is about a file: save the pipe first, as in `weakspot convert - run.wslog`"
         );
     }
-    let (exit, results) = pool::run_logs(&logs, &common.shared, |log| {
+    let (exit, results) = sweep::run_logs(&logs, &common.shared, |log| {
         let shared = &common.shared;
         let job = job::Job::new(shared, models, "monitor", log.display().to_string());
         let mut job = Watched { args, path: log, job };

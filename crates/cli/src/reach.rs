@@ -16,6 +16,7 @@ use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::reached::{asks_something, plainest};
+use weakspot_jobs::sweep;
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
@@ -23,7 +24,8 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
+    let (exit, results) =
+        sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
     summarise(&common.shared, inputs.len(), text, |format| {

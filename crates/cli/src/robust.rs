@@ -19,6 +19,7 @@ use crate::cluster;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::sweep;
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
@@ -26,7 +27,8 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
-    let (exit, results) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
+    let (exit, results) =
+        sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = match args.trf {
         false => Words { noun: "program", holds: "robust", violated: "not robust" },
         true => Words { noun: "program", holds: "race free", violated: "race" },

@@ -29,6 +29,7 @@ use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{Job, defect, summarise};
 use weakspot_jobs::pool;
+use weakspot_jobs::sweep;
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     }
     if args.shared.witness.is_some() {
         bail!("a witness is about one file; these are {}", programs.len() + logs.len());
+    }
+    if args.shared.sweep.is_some() {
+        bail!("--hosts takes programs or logs, not both: ask about them one after the other");
     }
     let exit = program::run(args, &programs)?;
     Ok(exit.max(run_logs(args, &logs)?))
@@ -63,7 +67,7 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
             );
         }
     }
-    let (exit, results) = pool::run_logs(logs, &args.shared, |log| {
+    let (exit, results) = sweep::run_logs(logs, &args.shared, |log| {
         let mut asked = Asked::new(args, log, log.display().to_string());
         asked.answer_all();
         if let Some(trace) = asked.witness_of.take().filter(|_| !args.shared.quiet) {

@@ -1,13 +1,13 @@
-//! The processes of a search and their connections. Each process listens at its own address, connects
+//! The processes of a search or a sweep and their connections. Each process listens at its own address, connects
 //! to all before it in the list and waits for all after it; on every connection both ends first show
 //! who they are, see [`handshake`](crate::handshake).
 //!
 //! There is a connection between each two processes by which they watch each other, and another one
-//! per search, which timely gets.
+//! per search, which timely gets. In a sweep there is one to process 0, and no other.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ use weakspot_explore::{Link, Team};
 use crate::handshake::{Asked, Purpose, Refused, greet, welcome};
 use crate::hosts::Hosts;
 use crate::link::TimelyLink;
+use crate::peer::{Joined, Key, Peer};
 use crate::stream::Pipe;
 use crate::token::Token;
 use crate::watch::{Health, watch};
@@ -47,8 +48,8 @@ pub struct Place {
 pub struct Cluster {
     place: Place,
     asked: Asked,
-    /// The addresses that connections may come from.
-    known: Vec<IpAddr>,
+    /// The addresses that connections may come from, as far as their names were looked up.
+    known: Mutex<Vec<IpAddr>>,
     listener: TcpListener,
     health: Arc<Health>,
     watchers: Vec<std::thread::JoinHandle<()>>,
@@ -75,6 +76,8 @@ enum NotConnected {
 
 /// How long a stranger may take to show who he is.
 const SHOW: Duration = Duration::from_secs(2);
+/// The number of a connection for a sweep, which is no search.
+const SWEEP: u32 = u32::MAX;
 /// Between two looks whether somebody has come.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -86,30 +89,7 @@ impl Cluster {
     ///
     /// What was wrong with what this process was told, or that another one was told something else.
     pub fn join(place: Place, asked: Asked) -> Result<Cluster, String> {
-        let Place { hosts, process, .. } = &place;
-        if *process >= hosts.0.len() {
-            return Err(format!(
-                "there is no process {process}: the list of hosts has {}, from 0 on",
-                hosts.0.len()
-            ));
-        }
-        let own = &hosts.0[*process];
-        let listener = TcpListener::bind(&hosts.addresses(*process)?[..])
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|e| format!("failed to listen at {own}: {e}"))?;
-        let mut known = Vec::new();
-        for other in 0..hosts.0.len() {
-            known.extend(hosts.addresses(other)?.iter().map(|address| address.ip().to_canonical()));
-        }
-        let mut cluster = Cluster {
-            place,
-            asked,
-            known,
-            listener,
-            health: Arc::default(),
-            watchers: Vec::new(),
-            search: Mutex::default(),
-        };
+        let mut cluster = Cluster::open(place, asked)?;
         match cluster.connect(0, &mut Search::default()) {
             Ok(sockets) => {
                 for (process, socket) in sockets.into_iter().enumerate() {
@@ -133,6 +113,67 @@ impl Cluster {
         }
     }
 
+    /// Connects process 0 with all others, as many as come.
+    pub(crate) fn star(place: Place, asked: Asked) -> Result<Joined, String> {
+        let cluster = Cluster::open(place, asked)?;
+        let Place { hosts, process: own, patience, .. } = &cluster.place;
+        let until = Instant::now() + *patience;
+        let broken = |e: io::Error| format!("failed to use a connection: {e}");
+        if *own > 0 {
+            return match cluster.reach(0, SWEEP, until) {
+                Ok((stream, key)) => {
+                    let peer = Peer::new((*own, 0), stream, key).map_err(broken)?;
+                    Ok(Joined { peers: vec![peer], absent: Vec::new() })
+                }
+                Err(NotConnected::Bad(why)) => Err(why),
+                Err(_) => Ok(Joined { peers: Vec::new(), absent: vec![0] }),
+            };
+        }
+        let mut absent: Vec<usize> = (1..hosts.0.len()).collect();
+        let mut peers = Vec::new();
+        while let Some(&first) = absent.first() {
+            if cluster.go_on(first, until).is_err() {
+                break;
+            }
+            match cluster.accept() {
+                Ok(Some((purpose, stream, key))) => {
+                    let process = purpose.connects as usize;
+                    absent.retain(|&other| other != process);
+                    // Whoever comes again has lost his first connection.
+                    peers.retain(|peer: &Peer| peer.process() != process);
+                    peers.push(Peer::new((0, process), stream, key).map_err(broken)?);
+                }
+                Err(NotConnected::Bad(why)) => return Err(why),
+                Ok(None) | Err(_) => {}
+            }
+        }
+        Ok(Joined { peers, absent })
+    }
+
+    /// Listens, and is connected with nobody yet.
+    fn open(place: Place, asked: Asked) -> Result<Cluster, String> {
+        let Place { hosts, process, .. } = &place;
+        if *process >= hosts.0.len() {
+            return Err(format!(
+                "there is no process {process}: the list of hosts has {}, from 0 on",
+                hosts.0.len()
+            ));
+        }
+        let own = &hosts.0[*process];
+        let listener = TcpListener::bind(&hosts.addresses(*process)?[..])
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(|e| format!("failed to listen at {own}: {e}"))?;
+        Ok(Cluster {
+            place,
+            asked,
+            known: Mutex::default(),
+            listener,
+            health: Arc::default(),
+            watchers: Vec::new(),
+            search: Mutex::default(),
+        })
+    }
+
     /// Bytes that this process has sent for searches.
     #[must_use]
     pub fn bytes_sent(&self) -> u64 {
@@ -149,7 +190,7 @@ impl Cluster {
         let until = Instant::now() + *patience;
         let mut sockets: Vec<Option<TcpStream>> = hosts.0.iter().map(|_| None).collect();
         for (process, socket) in sockets.iter_mut().enumerate().take(*own) {
-            *socket = Some(self.reach(process, search, until)?);
+            *socket = Some(self.reach(process, search, until)?.0);
         }
         let is_now = |(purpose, _): &(Purpose, TcpStream)| purpose.search == search;
         let (now, later) = std::mem::take(&mut state.early).into_iter().partition(is_now);
@@ -159,7 +200,7 @@ impl Cluster {
         }
         while let Some(absent) = (own + 1..sockets.len()).find(|&p| sockets[p].is_none()) {
             self.go_on(absent, until)?;
-            let Some((purpose, stream)) = self.accept()? else { continue };
+            let Some((purpose, stream, _)) = self.accept()? else { continue };
             let process = purpose.connects as usize;
             match purpose.search == search {
                 true => sockets[process] = Some(stream),
@@ -190,12 +231,21 @@ impl Cluster {
         process: usize,
         search: u32,
         until: Instant,
-    ) -> Result<TcpStream, NotConnected> {
+    ) -> Result<(TcpStream, Key), NotConnected> {
         let Place { hosts, process: own, token, .. } = &self.place;
-        let addresses = hosts.addresses(process).map_err(NotConnected::Bad)?;
         loop {
-            self.go_on(process, until)?;
-            let Ok(mut stream) = TcpStream::connect(&addresses[..]) else {
+            // The name of a machine may not be known before it is up.
+            let addresses = hosts.addresses(process);
+            match (self.go_on(process, until), &addresses) {
+                (Err(NotConnected::Lost(_, LostProcess::Absent)), Err(unknown)) => {
+                    return Err(NotConnected::Bad(unknown.clone()));
+                }
+                (go_on, _) => go_on?,
+            }
+            // A machine that is down may not answer at all.
+            let connect = |address: &SocketAddr| TcpStream::connect_timeout(address, SHOW).ok();
+            let addresses = addresses.unwrap_or_default();
+            let Some(mut stream) = addresses.iter().find_map(connect) else {
                 std::thread::sleep(10 * LOOK);
                 continue;
             };
@@ -208,7 +258,7 @@ impl Cluster {
                 Err(_) => Err(Refused::Broken),
             };
             match greeted {
-                Ok(()) => return Ok(stream),
+                Ok(key) => return Ok((stream, key)),
                 Err(Refused::Differs(why)) => return Err(NotConnected::Bad(why)),
                 Err(Refused::Stranger) => {
                     return Err(NotConnected::Bad(format!(
@@ -223,7 +273,7 @@ impl Cluster {
     }
 
     /// A connection that has come, if it is one of the search.
-    fn accept(&self) -> Result<Option<(Purpose, TcpStream)>, NotConnected> {
+    fn accept(&self) -> Result<Option<(Purpose, TcpStream, Key)>, NotConnected> {
         let Place { hosts, process: own, token, .. } = &self.place;
         let (mut stream, from) = match self.listener.accept() {
             Ok(came) => came,
@@ -238,17 +288,59 @@ impl Cluster {
             .set_nonblocking(false)
             .and(stream.set_read_timeout(Some(SHOW)))
             .and(stream.set_nodelay(true));
-        if !self.known.contains(&from.ip().to_canonical()) || ready.is_err() {
+        if ready.is_err() || !self.knows(from.ip().to_canonical()) {
             return Ok(None);
         }
-        match welcome(&mut stream, *own as u32, token, &self.asked) {
-            Ok(purpose) if (own + 1..hosts.0.len()).contains(&(purpose.connects as usize)) => {
-                Ok(Some((purpose, stream)))
+        let until = Instant::now() + SHOW;
+        match welcome(&mut Within { stream: &mut stream, until }, *own as u32, token, &self.asked) {
+            Ok((purpose, key))
+                if (own + 1..hosts.0.len()).contains(&(purpose.connects as usize)) =>
+            {
+                Ok(Some((purpose, stream, key)))
             }
             // It has the token: whatever it was asked, it will not come again.
             Err(Refused::Differs(why)) => Err(NotConnected::Bad(why)),
             _ => Ok(None),
         }
+    }
+
+    /// Whether a connection may come from an address. Names are looked up when somebody comes: a
+    /// machine that is not up yet may have none.
+    fn knows(&self, from: IpAddr) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.contains(&from) {
+            let hosts = &self.place.hosts;
+            let found = (0..hosts.0.len()).filter_map(|process| hosts.addresses(process).ok());
+            *known = found.flatten().map(|address| address.ip().to_canonical()).collect();
+        }
+        known.contains(&from)
+    }
+}
+
+/// A connection on which all has to be said by a certain time, not only each word of it.
+struct Within<'s> {
+    stream: &'s mut TcpStream,
+    until: Instant,
+}
+
+impl Read for Within<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Within<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }
 

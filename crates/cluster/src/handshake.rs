@@ -3,13 +3,15 @@
 //!
 //! Each end sends bytes that were never sent before; each answers with an authentication code (HMAC with
 //! SHA-256) over the bytes of both, their places and the purpose of the connection. Codes are compared
-//! in constant time. What follows on the connection is neither encrypted nor authenticated.
+//! in constant time. A third code is the key of what follows on the connection, which only sweeps use, see
+//! [`peer`](crate::peer): what a search says is not authenticated, and nothing is encrypted.
 
 use std::io::{self, Read, Write};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
+use crate::peer::Key;
 use crate::token::{Token, fresh};
 
 /// The authentication code of one end.
@@ -57,6 +59,7 @@ impl From<io::Error> for Refused {
 const GREETING: &[u8; 8] = b"weakspot";
 const CONNECTS: &[u8] = b"connects";
 const ACCEPTS: &[u8] = b"accepts";
+const KEY: &[u8] = b"key";
 
 /// The end that connects.
 pub(crate) fn greet(
@@ -64,7 +67,7 @@ pub(crate) fn greet(
     purpose: Purpose,
     token: &Token,
     asked: &Asked,
-) -> Result<(), Refused> {
+) -> Result<Key, Refused> {
     let own = fresh()?;
     let mut hello = GREETING.to_vec();
     for number in [purpose.search, purpose.connects, purpose.accepts] {
@@ -81,7 +84,8 @@ pub(crate) fn greet(
     expected.verify_slice(&code).map_err(|_| Refused::Stranger)?;
     let code = code_of(token, CONNECTS, &transcript).ok_or(Refused::Stranger)?;
     stream.write_all(&code.finalize().into_bytes())?;
-    compare(stream, purpose.accepts, asked)
+    compare(stream, purpose.accepts, asked)?;
+    key_of(token, &transcript)
 }
 
 /// The end that accepts: for what, and by whom.
@@ -90,7 +94,7 @@ pub(crate) fn welcome(
     accepts: u32,
     token: &Token,
     asked: &Asked,
-) -> Result<Purpose, Refused> {
+) -> Result<(Purpose, Key), Refused> {
     let mut hello = [0; 8 + 12 + 32];
     stream.read_exact(&mut hello)?;
     let number = |i: usize| {
@@ -110,7 +114,13 @@ pub(crate) fn welcome(
     let expected = code_of(token, CONNECTS, &transcript).ok_or(Refused::Stranger)?;
     expected.verify_slice(&code).map_err(|_| Refused::Stranger)?;
     compare(stream, purpose.connects, asked)?;
-    Ok(purpose)
+    Ok((purpose, key_of(token, &transcript)?))
+}
+
+/// What authenticates later messages, where there is such a thing.
+fn key_of(token: &Token, transcript: &[u8]) -> Result<Key, Refused> {
+    let code = code_of(token, KEY, transcript).ok_or(Refused::Stranger)?;
+    Ok(code.finalize().into_bytes().into())
 }
 
 /// Both ends say what they were asked, and both compare.
@@ -148,7 +158,7 @@ mod tests {
     fn shake(
         (token_a, asked_a): (&str, &str),
         (token_b, asked_b): (&str, &str),
-    ) -> (Result<(), Refused>, Result<Purpose, Refused>) {
+    ) -> (Result<Key, Refused>, Result<(Purpose, Key), Refused>) {
         let (mut a, mut b) = UnixStream::pair().expect("a pair");
         let purpose = Purpose { search: 3, connects: 1, accepts: 0 };
         std::thread::scope(|scope| {
@@ -165,8 +175,8 @@ mod tests {
     #[test]
     fn the_same_token_and_question_connect() {
         let (a, b) = shake(("a long secret here", "x"), ("a long secret here", "x"));
-        assert!(a.is_ok());
-        assert_eq!(b.expect("connected").search, 3);
+        let (purpose, key) = b.expect("connected");
+        assert_eq!((purpose.search, Some(key)), (3, a.ok()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The file that says where processes are: a line `HOST:PORT` for each, the first for process 0.
 //! Empty lines and what follows a `#` do not count.
 
+use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
@@ -10,6 +11,8 @@ pub struct Hosts(pub Vec<String>);
 
 /// More processes are a mistake.
 const MOST: usize = 1024;
+/// So is a longer file, in bytes.
+const LONG: u64 = 1 << 20;
 
 impl Hosts {
     /// Reads the file.
@@ -19,8 +22,13 @@ impl Hosts {
     /// What is wrong with it, and where.
     pub fn read(path: &Path) -> Result<Hosts, String> {
         let name = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|e| format!("failed to read {name}: {e}"))?;
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(LONG + 1).read_to_string(&mut text))
+            .map_err(|e| format!("failed to read {name}: {e}"))?;
+        if text.len() as u64 > LONG {
+            return Err(format!("{name} is too long for a list of hosts"));
+        }
         Hosts::parse(&text).map_err(|(line, why)| format!("{name}:{line}:1: {why}"))
     }
 
@@ -66,6 +74,12 @@ mod tests {
         let hosts = Hosts::parse("# mine\nnode1:4100\n\n  node2:4100 # the second\n[::1]:5\n");
         let expected = ["node1:4100", "node2:4100", "[::1]:5"].map(str::to_owned);
         assert_eq!(hosts, Ok(Hosts(expected.to_vec())));
+    }
+
+    #[test]
+    fn a_file_without_end_is_refused() {
+        let refused = Hosts::read(Path::new("/dev/zero"));
+        assert_eq!(refused, Err("/dev/zero is too long for a list of hosts".to_owned()));
     }
 
     #[test]

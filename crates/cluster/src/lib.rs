@@ -1,9 +1,10 @@
-//! One search by several processes, on one machine or many.
+//! One search, or many inputs, by several processes, on one machine or many.
 //!
 //! The search itself is that of `weakspot_explore`, which knows the processes as a [`Team`]. Here is
 //! how they are connected: timely brings what workers send to each other and knows when a level of
 //! the search is over; what comes before timely gets a connection, and who watches whether everybody is
-//! still there, is ours.
+//! still there, is ours. So are the connections of a sweep ([`join_sweep`]), where inputs are handed out and
+//! answers come back.
 
 #[cfg(feature = "timely")]
 mod cluster;
@@ -17,10 +18,16 @@ mod local;
 #[cfg(feature = "timely")]
 mod parcel;
 #[cfg(feature = "timely")]
+mod peer;
+#[cfg(feature = "timely")]
 mod stream;
+#[cfg(feature = "timely")]
+mod sweep;
 mod token;
 #[cfg(feature = "timely")]
 mod watch;
+#[cfg(not(feature = "timely"))]
+mod without;
 
 use std::path::Path;
 
@@ -34,16 +41,22 @@ pub use handshake::Asked;
 #[cfg(feature = "timely")]
 pub use hosts::Hosts;
 pub use local::{Ended, local};
+#[cfg(feature = "timely")]
+pub use peer::{Joined, Peer};
+#[cfg(feature = "timely")]
+pub use sweep::{digest_file, join_sweep};
 pub use token::Token;
+#[cfg(not(feature = "timely"))]
+pub use without::{Joined, Peer, digest_file, join_sweep};
 
 /// What is asked, which has to be the same in all processes.
 #[derive(Clone, Debug)]
 pub struct Question<'q> {
     /// The version of the program that asks.
     pub version: &'q str,
-    /// The command and the model.
+    /// The command and the model; in a sweep all that was typed.
     pub what: String,
-    /// The text of the program.
+    /// The text of the program; in a sweep the names of all inputs.
     pub text: &'q str,
 }
 
@@ -63,6 +76,7 @@ pub fn ask<T>(
     asked_to_stop: fn() -> bool,
     ask: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
+    local::end_with_starter();
     let join = || {
         let (hosts, token) = (Hosts::read(hosts)?, Token::read(token)?);
         let version = format!("{} on {}", question.version, std::env::consts::ARCH);
@@ -83,6 +97,9 @@ pub fn ask<T>(
 #[cfg(feature = "timely")]
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
+#[cfg(not(feature = "timely"))]
+const LEFT_OUT: &str = "this weakspot was built without the feature `cluster`";
+
 /// Says that there is only this process.
 ///
 /// # Errors
@@ -97,5 +114,5 @@ pub fn ask<T>(
     _: fn() -> bool,
     _: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
-    Err(NoAnswer::NotApplicable("this weakspot was built without the feature `cluster`"))
+    Err(NoAnswer::NotApplicable(LEFT_OUT))
 }

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,6 +25,10 @@ pub struct Ended {
 /// How long others may take after process 0 has answered.
 const AFTERWARDS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
+/// Bytes of what a process says on standard error that are kept.
+const MOST_SAID: u64 = 1 << 16;
+/// Which process has started this one: a variable of the environment.
+const STARTER: &str = "WEAKSPOT_STARTER";
 
 /// Starts `command` so often with these arguments and those that make one search of it, over addresses
 /// that only this machine can reach, and waits for the answer. `asked` says whether somebody wants an
@@ -52,13 +57,14 @@ pub fn local(
         let mut child = Command::new(command);
         child.args(args).arg("--hosts").arg(&hosts).arg("--token").arg(&token);
         child.arg("--process").arg(process.to_string()).stdin(Stdio::null());
+        child.env(STARTER, std::process::id().to_string());
         if process > 0 {
             child.stdout(Stdio::null()).stderr(Stdio::piped());
         }
         match child.spawn() {
-            Ok(child) => children.push(child),
+            Ok(child) => children.push(Started::new(child)),
             Err(error) => {
-                children.iter_mut().for_each(end);
+                children.iter_mut().for_each(|started| end(&mut started.child));
                 return Err(error);
             }
         }
@@ -66,8 +72,42 @@ pub fn local(
     wait(children, asked)
 }
 
+/// Has this process end with the one that has started it, if that was [`local`]: nobody else would end it.
+#[cfg(feature = "timely")]
+pub(crate) fn end_with_starter() {
+    let starter = std::env::var(STARTER).ok().and_then(|pid| pid.parse().ok());
+    let Some(starter) = starter.and_then(Pid::from_raw) else { return };
+    if rustix::process::getppid() == Some(starter) {
+        // Without it the process goes on to its limit.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
+    }
+}
+
+/// A process, and what it says on standard error: read at once, so that it never waits for a reader.
+struct Started {
+    child: Child,
+    said: Option<JoinHandle<String>>,
+}
+
+impl Started {
+    fn new(mut child: Child) -> Started {
+        let said = child.stderr.take().map(|mut stderr| {
+            std::thread::spawn(move || {
+                let mut text = Vec::new();
+                let _ = stderr.by_ref().take(MOST_SAID).read_to_end(&mut text);
+                let _ = io::copy(&mut stderr, &mut io::sink());
+                String::from_utf8_lossy(&text).into_owned()
+            })
+        });
+        Started { child, said }
+    }
+}
+
 /// Waits for process 0, and a little longer for the others.
-fn wait(mut children: Vec<Child>, asked: fn() -> bool) -> io::Result<Ended> {
+fn wait(started: Vec<Started>, asked: fn() -> bool) -> io::Result<Ended> {
+    let (mut children, said): (Vec<Child>, Vec<_>) =
+        started.into_iter().map(|started| (started.child, started.said)).unzip();
     let mut told = false;
     let mut first = None;
     // One that refuses what it was asked ends all.
@@ -100,14 +140,15 @@ fn wait(mut children: Vec<Child>, asked: fn() -> bool) -> io::Result<Ended> {
     }
     let mut complaints = Vec::new();
     let mut statuses = Vec::new();
-    for (process, mut child) in children.into_iter().enumerate() {
+    for (process, (mut child, said)) in children.into_iter().zip(said).enumerate() {
         let ended = child.try_wait()?;
         if ended.is_none() {
             end(&mut child);
         }
         let status = child.wait()?;
         statuses.push(ended);
-        complaints.extend(complaint(process, ended.map(|_| status), child));
+        let said = said.and_then(|said| said.join().ok()).unwrap_or_default();
+        complaints.extend(complaint(process, ended.map(|_| status), &said));
     }
     // What process 0 has said need not be said again.
     if statuses[0].is_some_and(|status| status.code() == Some(2)) {
@@ -122,24 +163,24 @@ fn wait(mut children: Vec<Child>, asked: fn() -> bool) -> io::Result<Ended> {
     Ok(Ended { code, complaints })
 }
 
-/// What is to be said about a process that ended badly.
-fn complaint(process: usize, status: Option<ExitStatus>, child: Child) -> Option<String> {
-    let mut text = String::new();
+/// What is to be said about a process that ended badly, with what it has said itself.
+fn complaint(process: usize, status: Option<ExitStatus>, said: &str) -> Option<String> {
     let status = status?;
     if let Some(signal) = status.signal() {
         return Some(format!("process {process} was ended by signal {signal}"));
     }
-    if status.code() == Some(2) {
-        child.stderr?.take(1 << 16).read_to_string(&mut text).ok()?;
-        let text = text.trim_end().trim_start_matches("error: ");
-        return (!text.is_empty()).then(|| format!("process {process}: {text}"));
+    // The others are those of answers.
+    if matches!(status.code(), Some(0 | 1 | 3)) {
+        return None;
     }
-    None
+    let text = said.trim_end().trim_start_matches("error: ");
+    (!text.is_empty()).then(|| format!("process {process}: {text}"))
 }
 
+/// SIGTERM, because a shell makes what it starts in the background ignore SIGINT.
 fn interrupt(child: &Child) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, Signal::INT);
+        let _ = kill_process(pid, Signal::TERM);
     }
 }
 

@@ -11,7 +11,7 @@ use weakspot_core::{Limit, LostProcess};
 
 /// How often a process says that it is alive, and after which time without a word it is given up.
 const BEAT: Duration = Duration::from_millis(500);
-const SILENCE: Duration = Duration::from_secs(8);
+pub(crate) const SILENCE: Duration = Duration::from_secs(8);
 
 // What processes say.
 const ALIVE: u8 = 1;

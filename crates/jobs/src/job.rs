@@ -1,7 +1,6 @@
 //! One input on its way to answers: how they are written, what is done with bad input and warnings,
 //! and the one way in which witnesses are written. Every question uses it, whatever it is about.
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -24,7 +23,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::output;
 use crate::pool::{self, Answer, Listener};
-use crate::terminal;
+use crate::terminal::{self, Screen};
 use weakspot_args::{OutputFormat, Shared};
 
 /// Sets of states that take more bytes while they are made do not become evidence.
@@ -33,15 +32,8 @@ const MOST_OF_A_SET: u64 = 1 << 31;
 /// How what goes to standard output is written: as wide as `COLUMNS` says, or the terminal, or 80
 /// columns where there is none.
 pub fn style(shared: &Shared) -> Style {
-    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    let terminal = || terminal_size::terminal_size_of(std::io::stdout());
-    let width = typed.filter(|&columns| columns > 0);
-    let width = width.or_else(|| terminal().map(|(columns, _)| usize::from(columns.0)));
-    Style {
-        details: !shared.quiet,
-        color: terminal::colored(shared.color, std::io::stdout().is_terminal()),
-        width: width.unwrap_or(80),
-    }
+    let Screen { color, width, .. } = terminal::screen(shared.color);
+    Style { details: !shared.quiet, color, width }
 }
 
 /// What many inputs came to: for people after the answers, as a table instead of them.
@@ -52,6 +44,7 @@ pub fn summarise(
     table: impl FnOnce(OutputFormat) -> String,
 ) {
     match shared.format {
+        _ if shared.is_helper() => {}
         OutputFormat::Text if inputs > 1 && !shared.quiet => eprint!("{}", text()),
         OutputFormat::Csv | OutputFormat::Markdown => print!("{}", table(shared.format)),
         _ => {}
@@ -480,7 +473,7 @@ impl<T> Job<'_, T> {
     }
 
     fn rendered(&self, source: &Source, d: &Diagnostic, severity: Severity) -> String {
-        let color = terminal::colored(self.shared.color, std::io::stderr().is_terminal());
+        let color = terminal::screen(self.shared.color).color_of_errors;
         render(&self.file, &source.text, d, severity, color)
     }
 }

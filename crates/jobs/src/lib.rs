@@ -1,5 +1,5 @@
-//! What all commands of weakspot share, whatever they ask: many inputs side by side ([`pool`]), each on
-//! its way to answers ([`job`]), within limits and until a signal comes ([`within`], [`interrupt`]), what is
+//! What all commands of weakspot share, whatever they ask: many inputs side by side ([`pool`]), perhaps in
+//! several processes ([`sweep`]), each on its way to answers ([`job`]), within limits and until a signal comes ([`within`], [`interrupt`]), what is
 //! printed around a progress line ([`terminal`]), files that are whole or not there ([`output`]),
 //! schedules that have a number ([`kept`]), and the exit code ([`exit`]).
 
@@ -33,5 +33,6 @@ pub mod output;
 pub mod pool;
 pub mod reached;
 pub mod signed;
+pub mod sweep;
 pub mod terminal;
 pub mod within;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -83,7 +84,7 @@ impl Named for Input {
 }
 
 /// What a worker says about an input.
-enum News<T> {
+pub(crate) enum News<T> {
     Part(Answer<T>),
     /// That was all, after so long.
     End(Duration),
@@ -115,8 +116,48 @@ pub fn run_in_parts<I: Named, T: Send>(
     time: Option<Duration>,
     job: impl Fn(&I, &mut dyn FnMut(Answer<T>)) + Sync,
 ) -> Result<(Exit, Vec<T>)> {
-    interrupt::watch();
+    let next = AtomicUsize::new(0);
+    print_all(inputs, shared, time, |post| {
+        std::thread::scope(|scope| {
+            for _ in 0..at_a_time(inputs, shared) {
+                scope.spawn(|| {
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(input) = inputs.get(i) else { return };
+                        let since = Instant::now();
+                        // Nobody listens any more when printing failed: then the rest is no use.
+                        job(input, &mut |part| {
+                            let _ = post.send((i, News::Part(part)));
+                        });
+                        if post.send((i, News::End(since.elapsed()))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+    })
+}
+
+/// How many inputs this process works on at a time, which is noted.
+pub(crate) fn at_a_time<I>(inputs: &[I], shared: &Shared) -> usize {
     let workers = shared.threads.min(inputs.len()).max(1);
+    WORKING.store(workers as u64, Ordering::Relaxed);
+    workers
+}
+
+/// Where workers say what inputs came to.
+pub(crate) type Post<T> = SyncSender<(usize, News<T>)>;
+
+/// Prints in input order what `work` says about the inputs, and all that comes of it.
+pub(crate) fn print_all<I: Named, T: Send>(
+    inputs: &[I],
+    shared: &Shared,
+    time: Option<Duration>,
+    work: impl FnOnce(Post<T>) + Send,
+) -> Result<(Exit, Vec<T>)> {
+    interrupt::watch();
+    let workers = at_a_time(inputs, shared);
     if shared.verbose {
         let memory = Bytes(shared.memory);
         let limits = match time {
@@ -126,29 +167,10 @@ pub fn run_in_parts<I: Named, T: Send>(
         let count = Count(inputs.len() as u64);
         eprintln!("{count} inputs, {workers} at a time; {limits} for each question");
     }
-    WORKING.store(workers as u64, Ordering::Relaxed);
-    let next = AtomicUsize::new(0);
     let printed = std::thread::scope(|scope| {
         // Parts wait for who prints them, so that a reader who is slow does not fill memory.
-        let (sender, receiver) = mpsc::sync_channel(64);
-        for _ in 0..workers {
-            let (sender, next, job) = (sender.clone(), &next, &job);
-            scope.spawn(move || {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(input) = inputs.get(i) else { return };
-                    let since = Instant::now();
-                    // Nobody listens any more when printing failed: then the rest is no use.
-                    job(input, &mut |part| {
-                        let _ = sender.send((i, News::Part(part)));
-                    });
-                    if sender.send((i, News::End(since.elapsed()))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(sender);
+        let (post, receiver) = mpsc::sync_channel(64);
+        scope.spawn(move || work(post));
         let mut said = Said {
             exit: Exit::Holds,
             results: Vec::new(),
@@ -362,9 +384,6 @@ pub fn workers(common: &Common, inputs: usize) -> usize {
 
 /// Refuses options that do not go with these inputs.
 pub fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
-    if common.processes.is_some() && inputs.len() != 1 {
-        bail!("--hosts takes one file: all processes search for one answer");
-    }
     check_models(&common.shared, inputs, &common.model)
 }
 
@@ -441,6 +460,26 @@ pub fn about_histories() {
     HISTORIES.store(true, Ordering::Relaxed);
 }
 
+/// What the progress line shows of this process: states, per second, waiting, memory, events, pairs.
+pub(crate) fn figures() -> Figures {
+    [&STATES, &RATE, &FRONTIER, &MEMORY, &EVENTS, &PAIRS].map(|f| f.load(Ordering::Relaxed))
+}
+
+/// See [`figures`].
+pub(crate) type Figures = [u64; 6];
+
+/// What other processes have said of themselves.
+static OTHERS: Mutex<BTreeMap<usize, Figures>> = Mutex::new(BTreeMap::new());
+
+/// Notes what another process says of itself; none if it is not there any more.
+pub(crate) fn note_figures(process: usize, figures: Option<Figures>) {
+    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    match figures {
+        Some(figures) => others.insert(process, figures),
+        None => others.remove(&process),
+    };
+}
+
 fn search_message() -> String {
     if EXECUTIONS.load(Ordering::Relaxed) > 0 {
         return format!(
@@ -449,32 +488,41 @@ fn search_message() -> String {
             Count(EVENTS.load(Ordering::Relaxed))
         );
     }
+    let mut sum = figures();
+    let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for other in others.values() {
+        for (sum, figure) in sum.iter_mut().zip(other) {
+            *sum = sum.saturating_add(*figure);
+        }
+    }
+    let processes = match others.len() {
+        0 => String::new(),
+        n => format!(", {} processes", n + 1),
+    };
+    drop(others);
+    let [states, rate, frontier, memory, events, pairs] = sum;
     let histories = HISTORIES.load(Ordering::Relaxed);
-    if EVENTS.load(Ordering::Relaxed) > 0 {
-        let (events, reported) =
+    let (rate, memory) = (Count(rate), Bytes(memory));
+    if events > 0 {
+        let (noun, reported) =
             if histories { ("operations", "violated") } else { ("events", "reported") };
+        let (events, pairs) = (Count(events), Count(pairs));
         return format!(
-            ", current log: {} {events}, {} per second, {} {reported}, {}",
-            Count(EVENTS.load(Ordering::Relaxed)),
-            Count(RATE.load(Ordering::Relaxed)),
-            Count(PAIRS.load(Ordering::Relaxed)),
-            Bytes(MEMORY.load(Ordering::Relaxed))
+            "{processes}, current log: {events} {noun}, {rate} per second, {pairs} {reported}, {memory}"
         );
     }
-    match STATES.load(Ordering::Relaxed) {
-        0 => String::new(),
-        steps if histories => format!(
-            ", current history: {} steps, {} per second, {}",
-            Count(steps),
-            Count(RATE.load(Ordering::Relaxed)),
-            Bytes(MEMORY.load(Ordering::Relaxed))
-        ),
-        states => format!(
-            ", current search: {} states, {} per second, {} waiting, {}",
-            Count(states),
-            Count(RATE.load(Ordering::Relaxed)),
-            Count(FRONTIER.load(Ordering::Relaxed)),
-            Bytes(MEMORY.load(Ordering::Relaxed))
-        ),
+    match states {
+        0 => processes,
+        steps if histories => {
+            let steps = Count(steps);
+            format!("{processes}, current history: {steps} steps, {rate} per second, {memory}")
+        }
+        states => {
+            let (states, frontier) = (Count(states), Count(frontier));
+            format!(
+                "{processes}, current search: {states} states, {rate} per second, {frontier} waiting, \
+                 {memory}"
+            )
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use crate::interrupt;
 use weakspot_args::When;
@@ -65,6 +65,42 @@ pub fn colored(color: When, terminal: bool) -> bool {
         When::Always => true,
         When::Never => false,
         When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+/// What answers are written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Whether what goes to standard output has colours.
+    pub color: bool,
+    /// The same of standard error.
+    pub color_of_errors: bool,
+    /// The columns of standard output.
+    pub width: usize,
+}
+
+/// The screen of the process that prints what this one answers.
+static ELSEWHERE: OnceLock<Screen> = OnceLock::new();
+
+/// From now on, answers are written for another screen.
+pub(crate) fn write_for(screen: Screen) {
+    let _ = ELSEWHERE.set(screen);
+}
+
+/// What answers are written for: as wide as `COLUMNS` says, or the terminal, or 80 columns where there is
+/// none.
+pub fn screen(color: When) -> Screen {
+    if let Some(elsewhere) = ELSEWHERE.get() {
+        return *elsewhere;
+    }
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size_of(std::io::stdout());
+    let width = typed.filter(|&columns| columns > 0);
+    let width = width.or_else(|| terminal().map(|(columns, _)| usize::from(columns.0)));
+    Screen {
+        color: colored(color, std::io::stdout().is_terminal()),
+        color_of_errors: colored(color, std::io::stderr().is_terminal()),
+        width: width.unwrap_or(80),
     }
 }
 

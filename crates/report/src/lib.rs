@@ -18,6 +18,7 @@ mod real;
 mod real_advice;
 mod real_json;
 mod real_tests;
+mod row;
 mod run;
 mod selfcheck;
 mod stream;
@@ -58,6 +59,7 @@ pub use real_json::{failures_json, real_json, unserializable_json};
 pub use real_tests::{
     RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
 };
+pub use row::Row;
 pub use run::drawing::draw_run;
 pub use run::object::{
     ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, ScSays,

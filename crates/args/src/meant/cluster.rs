@@ -1,6 +1,7 @@
-//! What is meant for one search by several processes.
+//! What is meant for several processes.
 
 use std::ffi::OsString;
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use super::{Command, Common, Usage, refuse};
@@ -12,6 +13,21 @@ pub struct ProcessArgs {
     pub hosts: PathBuf,
     pub process: usize,
     pub token: PathBuf,
+}
+
+/// One process of those that many files are spread over.
+#[derive(Clone, Debug)]
+pub struct SweepArgs {
+    pub at: ProcessArgs,
+    /// What was typed but for that, which has to be the same in all processes.
+    pub question: String,
+}
+
+/// Who answers, if that is more than one process: together for one file, or each for some of many.
+pub(super) enum Several {
+    No,
+    Together(ProcessArgs),
+    Sweep(SweepArgs),
 }
 
 impl ProcessArgs {
@@ -38,7 +54,7 @@ pub(super) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, 
         }
         typed::Processes { hosts: None, process, token } => {
             let without = [("--process", process.is_some()), ("--token", token.is_some())];
-            refuse(&without, "is for one search by several processes: expected --hosts FILE")?;
+            refuse(&without, "is for several processes: expected --hosts FILE")?;
             Ok(None)
         }
         _ => Err(Usage(
@@ -49,21 +65,71 @@ pub(super) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, 
     }
 }
 
+/// What is typed of a question that several processes can search for together, if it is about one file.
+pub(super) fn several(
+    processes: typed::Processes,
+    files: &[PathBuf],
+    question: &dyn Debug,
+) -> Result<Several, Usage> {
+    Ok(match self::processes(processes)? {
+        None => Several::No,
+        // A folder stands for many, however many there are in it.
+        Some(at) if matches!(files, [file] if !file.is_dir()) => Several::Together(at),
+        Some(at) => Several::Sweep(spread(at, files, question)?),
+    })
+}
+
+/// The same for questions that each process answers alone.
+pub(super) fn sweep(
+    processes: typed::Processes,
+    files: &[PathBuf],
+    question: &dyn Debug,
+) -> Result<Option<SweepArgs>, Usage> {
+    let processes = self::processes(processes)?;
+    processes.map(|at| spread(at, files, question)).transpose()
+}
+
+fn spread(at: ProcessArgs, files: &[PathBuf], question: &dyn Debug) -> Result<SweepArgs, Usage> {
+    let is_stdin = files.iter().any(|file| file.as_os_str() == "-");
+    refuse(&[("the input `-`", is_stdin)], ONE_READER)?;
+    Ok(SweepArgs { at, question: format!("{question:?}") })
+}
+
+const ONE_READER: &str = "is for one process: save standard input to a file first";
+
 pub(super) fn local(typed: typed::Local) -> Result<LocalArgs, Usage> {
     let typed::Local { processes, mut question } = typed;
+    refuse(&[("the input `-`", question.iter().any(|word| word == "-"))], ONE_READER)?;
     // Mistakes are told once, not by each process.
     let words = question.iter().cloned();
     let joined = ["--hosts", "hosts.txt", "--process", "0", "--token", "token"];
     let words = std::iter::once("weakspot".into()).chain(words);
     let of_process = crate::read(words.chain(joined.map(OsString::from)));
     match of_process {
-        Ok(Command::Reach(_) | Command::Robust(_)) => {}
+        Ok(
+            Command::Litmus(_)
+            | Command::Reach(_)
+            | Command::Robust(_)
+            | Command::Monitor(_)
+            | Command::Serial(_)
+            | Command::History(_),
+        ) => {}
         Err(crate::Stop::Usage(usage)) => return Err(usage),
         _ => {
             let line: Vec<_> = question.iter().map(|word| word.to_string_lossy()).collect();
+            let expected = match &*line[0] {
+                "run" | "cargo" => {
+                    "a real program is built and run where it is asked about, with -j for all \
+                     processors; expected `litmus`, `reach`, `robust`, `monitor`, `serial` or \
+                     `history` with several files"
+                }
+                _ => {
+                    "expected `reach --model sc FILE` or `robust --model tso FILE`, or `litmus`, \
+                     `reach`, `robust`, `monitor`, `serial` or `history` with several files"
+                }
+            };
             return Err(Usage(format!(
-                "no question for several processes: `{}`; expected `reach --model sc FILE` or \
-                 `robust --model tso FILE`",
+                "no question for several processes: `{}`; {expected}",
                 line.join(" ")
             )));
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use weakspot_core::Model;
 use weakspot_explore::{Algorithm, Strategy};
 
+use super::cluster::Several;
 use super::{Common, PSO, TSO, Usage, file, refuse, refuse_csv};
 use crate::typed::{self, FenceGoal, ReachAlgorithm, RobustAlgorithm};
 use crate::values::{Cost, OutputFormat};
@@ -24,14 +25,18 @@ pub struct LitmusArgs {
     pub common: Common,
 }
 
-pub(super) fn litmus(typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
-    let typed::Litmus { files, states, show, run, runs, witness, buffers, common } = typed;
+pub(super) fn litmus(mut typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
+    let typed::Litmus { files, states, show, run, runs, witness, buffers, common, .. } = typed;
     let threads = common.threads.threads.is_some();
     let mut common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
     let format = common.shared.format;
+    common.shared.sweep = sweep;
     if run {
         refuse(
             &[
+                ("--hosts", common.shared.sweep.is_some()),
                 ("--states", states),
                 ("--show", show.is_some()),
                 ("--witness", common.shared.witness.is_some()),
@@ -67,25 +72,32 @@ pub struct ReachArgs {
     pub common: Common,
 }
 
-pub(super) fn reach(typed: typed::Reach) -> Result<ReachArgs, Usage> {
-    let typed::Reach { files, algorithm, processes, witness, buffers, common } = typed;
-    let processes = super::cluster::processes(processes)?;
+pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let several = super::cluster::several(processes, &typed.files, &typed)?;
+    let typed::Reach { files, algorithm, witness, buffers, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
     let models = if no_buffers { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
-    let models = if processes.is_some() { &[Model::Sc] } else { models };
-    let common = super::common(common, models, Some(&buffers), Some(witness))?;
-    let common = match processes {
-        Some(_) if common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto => {
+    let models = if matches!(several, Several::Together(_)) { &[Model::Sc] } else { models };
+    let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
+    let common = match several {
+        Several::Together(_)
+            if common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto =>
+        {
             return Err(Usage(
-                "--hosts is for `reach --model sc` and for `robust`: store buffers and other \
-                 algorithms take one process"
+                "one file for --hosts is for `reach --model sc` and for `robust`: store buffers and \
+                 other algorithms take one process"
                     .to_owned(),
             ));
         }
-        Some(at) => at.add_to(common),
-        None => common,
+        Several::Together(at) => at.add_to(common),
+        Several::Sweep(sweep) => {
+            common.shared.sweep = Some(sweep);
+            common
+        }
+        Several::No => common,
     };
     if no_buffers && common.model.contains(&Model::Sc) {
         return Err(Usage(
@@ -119,9 +131,10 @@ pub struct RobustArgs {
     pub common: Common,
 }
 
-pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
-    let typed::Robust { files, algorithm, trf, processes, witness, common } = typed;
-    let processes = super::cluster::processes(processes)?;
+pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let several = super::cluster::several(processes, &typed.files, &typed)?;
+    let typed::Robust { files, algorithm, trf, witness, common, .. } = typed;
     if trf && algorithm.is_some() {
         return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
     }
@@ -131,7 +144,7 @@ pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let algorithm = algorithm.unwrap_or(RobustAlgorithm::Pending);
     let tso_only = trf || algorithm == RobustAlgorithm::Attack;
     let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
-    let common = super::common(common, models, None, Some(witness))?;
+    let mut common = super::common(common, models, None, Some(witness))?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage(
             "every program is robust against sc: to be robust is to do nothing that SC does not; \
@@ -144,16 +157,21 @@ pub(super) fn robust(typed: typed::Robust) -> Result<RobustArgs, Usage> {
             "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
         ));
     }
-    let common = match processes {
-        Some(_) if trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1 => {
+    let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
+    let common = match several {
+        Several::Together(_) if alone => {
             return Err(Usage(
-                "--hosts is for one model and --algorithm pending: expected --model tso, pso or \
-                 pso-own, without --trf"
+                "one file for --hosts is for one model and --algorithm pending: expected --model \
+                 tso, pso or pso-own, without --trf"
                     .to_owned(),
             ));
         }
-        Some(at) => at.add_to(common),
-        None => common,
+        Several::Together(at) => at.add_to(common),
+        Several::Sweep(sweep) => {
+            common.shared.sweep = Some(sweep);
+            common
+        }
+        Several::No => common,
     };
     Ok(RobustArgs { files, algorithm, trf, common })
 }

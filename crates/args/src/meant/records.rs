@@ -31,7 +31,9 @@ pub struct MonitorArgs {
     pub common: Common,
 }
 
-pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
+pub(super) fn monitor(mut typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::Monitor {
         files,
         program,
@@ -46,6 +48,7 @@ pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
         algorithm,
         witness,
         common,
+        ..
     } = typed;
     let of_programs = [
         ("--schedules", schedules.is_some()),
@@ -57,6 +60,7 @@ pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
     let of_logs = [
         ("--all", all),
         ("--fail-fast", fail_fast),
+        ("--hosts", sweep.is_some()),
         ("--pending", pending.is_some()),
         ("--algorithm", algorithm.is_some()),
     ];
@@ -82,7 +86,7 @@ pub(super) fn monitor(typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
     };
     let (input_format, timeout) = (common.input_format, common.shared.timeout);
     let mut common = super::common(common, models, None, Some(witness))?;
-    common.shared.reading = timeout.filter(|_| !program);
+    (common.shared.reading, common.shared.sweep) = (timeout.filter(|_| !program), sweep);
     if program {
         refuse_csv(&common.shared)?;
     }
@@ -144,7 +148,9 @@ pub struct SerialArgs {
     pub shared: Shared,
 }
 
-pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
+pub(super) fn serial(mut typed: typed::Serial) -> Result<SerialArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::Serial {
         files,
         model,
@@ -158,6 +164,7 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         witness,
         threads,
         shared,
+        ..
     } = typed;
     let model = distinct(or(model, &[Model::Sc, TSO]))?;
     if model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
@@ -206,6 +213,7 @@ pub(super) fn serial(typed: typed::Serial) -> Result<SerialArgs, Usage> {
         },
         shared: Shared {
             reading: shared.timeout,
+            sweep,
             ..super::shared(shared, Some(&threads), Some(witness))?
         },
     })
@@ -249,7 +257,9 @@ pub struct HistoryCheckArgs {
     pub shared: Shared,
 }
 
-pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> {
+pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usage> {
+    let processes = std::mem::take(&mut typed.processes);
+    let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::History {
         files,
         model,
@@ -264,6 +274,7 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
         witness,
         threads,
         shared,
+        ..
     } = typed;
     if follow {
         refuse(
@@ -271,7 +282,7 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
             "is about a whole file: leave out --follow",
         )?;
         refuse(
-            &[("--threads", threads.threads.is_some())],
+            &[("--threads", threads.threads.is_some()), ("--hosts", sweep.is_some())],
             "is for several files: --follow takes one",
         )?;
         refuse(
@@ -332,6 +343,7 @@ pub(super) fn history(typed: typed::History) -> Result<HistoryCheckArgs, Usage> 
     }
     let shared = Shared {
         reading: shared.timeout.filter(|_| follow),
+        sweep,
         ..super::shared(shared, Some(&threads), Some(witness))?
     };
     if follow {

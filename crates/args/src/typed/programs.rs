@@ -49,6 +49,8 @@ If no run ends so, the cycle is shown that forbids it.")]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) runs: Option<u64>,
     #[command(flatten)]
+    pub(crate) processes: super::Processes,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) buffers: Buffers,

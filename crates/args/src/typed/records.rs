@@ -87,6 +87,8 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "ALGORITHM")]
     pub(crate) algorithm: Option<MonitorAlgorithm>,
     #[command(flatten)]
+    pub(crate) processes: super::Processes,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -188,6 +190,8 @@ pub(crate) struct Serial {
     #[arg(long, value_enum, value_name = "READING")]
     pub(crate) buffered: Option<Buffered>,
     #[command(flatten)]
+    pub(crate) processes: super::Processes,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) threads: Threads,
@@ -275,6 +279,8 @@ pub(crate) struct History {
     /// With --follow: how many operations to look at together [default: 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     pub(crate) window: Option<u32>,
+    #[command(flatten)]
+    pub(crate) processes: super::Processes,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]

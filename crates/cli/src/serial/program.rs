@@ -20,6 +20,7 @@ use crate::args::{Common, Lines, SerialArgs};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
+use weakspot_jobs::sweep;
 
 /// The inputs that are programs, and those that are logs. A folder stands for both.
 pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
@@ -76,7 +77,7 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
     };
     let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
     let asked = |input: &Input| answer(input, args, &common, &limits);
-    let (exit, results) = pool::run(inputs, shared, asked)?;
+    let (exit, results) = sweep::run(inputs, shared, asked)?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
     summarise(shared, inputs.len(), text, |format| {

@@ -58,30 +58,70 @@ fn what_takes_one_process_is_refused() {
     check(
         "cluster local 2 -- reach --model tso corpus/programs/peterson.weak",
         expect![[r#"
-        error: --hosts is for `reach --model sc` and for `robust`: store buffers and other algorithms take one process
+        error: one file for --hosts is for `reach --model sc` and for `robust`: store buffers and other algorithms take one process
         exit code Some(2)
     "#]],
     );
     check(
         "cluster local 2 -- litmus corpus/litmus/SB.litmus",
         expect![[r#"
-        error: no question for several processes: `litmus corpus/litmus/SB.litmus`; expected `reach --model sc FILE` or `robust --model tso FILE`
-        exit code Some(2)
-    "#]],
+            Model SC
+            Test SB Allowed
+            States 3
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            No
+            Witnesses
+            Positive: 0 Negative: 3
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Never 0 3
+            Time SB 0.00
+
+            Model TSO
+            Test SB Allowed
+            States 4
+            0:EAX=0; 1:EAX=0;
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            Ok
+            Witnesses
+            Positive: 1 Negative: 3
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Sometimes 1 3
+            Time SB 0.00
+
+            Model PSO
+            Test SB Allowed
+            States 4
+            0:EAX=0; 1:EAX=0;
+            0:EAX=0; 1:EAX=1;
+            0:EAX=1; 1:EAX=0;
+            0:EAX=1; 1:EAX=1;
+            Ok
+            Witnesses
+            Positive: 1 Negative: 3
+            Condition exists (0:EAX=0 /\ 1:EAX=0)
+            Observation SB Sometimes 1 3
+            Time SB 0.00
+
+            exit code Some(1)
+        "#]],
     );
     check(
         "cluster local 2 -- robust corpus/programs/peterson.weak",
         expect![[r#"
-        error: --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
-        exit code Some(2)
-    "#]],
+            error: one file for --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
+            exit code Some(2)
+        "#]],
     );
     check(
         "cluster local 2 -- robust --trf corpus/programs/peterson.weak",
         expect![[r#"
-        error: --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
-        exit code Some(2)
-    "#]],
+            error: one file for --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
+            exit code Some(2)
+        "#]],
     );
     check(
         "cluster local 2 --timeout 3s -- reach corpus/programs/peterson.weak",
@@ -100,9 +140,9 @@ fn what_takes_one_process_is_refused() {
     check(
         "reach --process 0 corpus/programs/peterson.weak",
         expect![[r#"
-        error: --process is for one search by several processes: expected --hosts FILE
-        exit code Some(2)
-    "#]],
+            error: --process is for several processes: expected --hosts FILE
+            exit code Some(2)
+        "#]],
     );
     check(
         "cluster local 2 -- reach --model sc corpus/litmus/SB.litmus",
@@ -114,7 +154,91 @@ fn what_takes_one_process_is_refused() {
     check(
         "cluster local 2 -- reach --model sc corpus/programs",
         expect![[r#"
-        error: --hosts takes one file: all processes search for one answer
+            bakery-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
+              note: SC: too large to be checked again
+            bakery-robust SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
+              note: SC: too large to be checked again
+            bakery SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
+              note: SC: too large to be checked again
+            chase-lev-fenced SC holds: no assertion fails, the final states are as asked (284 nodes searched)
+              note: SC: too large to be checked again
+            chase-lev SC holds: no assertion fails, the final states are as asked (284 nodes searched)
+              note: SC: too large to be checked again
+            cilk-fenced SC holds: no assertion fails, the final states are as asked (577 nodes searched)
+              note: SC: too large to be checked again
+            cilk SC holds: no assertion fails, the final states are as asked (576 nodes searched)
+              note: SC: too large to be checked again
+            clh-3 SC holds: the forbidden control points are never reached together (2068 nodes searched)
+              note: SC: too large to be checked again
+            clh-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
+            clh SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
+            dekker-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
+            dekker-robust SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
+            dekker-simple-fenced SC holds: the forbidden control points are never reached together (9 nodes searched)
+            dekker-simple SC holds: the forbidden control points are never reached together (9 nodes searched)
+            dekker SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
+            fig6-fenced SC holds: the final states are as asked (37 nodes searched)
+            fig6 SC holds: the final states are as asked (37 nodes searched)
+            harris-fenced SC holds: no assertion fails, the final states are as asked (621 nodes searched)
+              note: SC: too large to be checked again
+            harris SC holds: no assertion fails, the final states are as asked (621 nodes searched)
+              note: SC: too large to be checked again
+            lamport-fast-3 SC holds: the forbidden control points are never reached together (12386 nodes searched)
+              note: SC: too large to be checked again
+            lamport-fast-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (1478 nodes searched)
+              note: SC: too large to be checked again
+            lamport-fast SC holds: the forbidden control points are never reached together, the final states are as asked (1478 nodes searched)
+              note: SC: too large to be checked again
+            lazylist-fenced SC holds: no assertion fails, the final states are as asked (1026 nodes searched)
+              note: SC: too large to be checked again
+            lazylist SC holds: no assertion fails, the final states are as asked (1026 nodes searched)
+              note: SC: too large to be checked again
+            mcs-4 SC holds: the forbidden control points are never reached together (2045 nodes searched)
+              note: SC: too large to be checked again
+            mcs-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
+              note: SC: too large to be checked again
+            mcs SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
+              note: SC: too large to be checked again
+            ms2-fenced SC holds: no assertion fails, the final states are as asked (312 nodes searched)
+            ms2 SC holds: no assertion fails, the final states are as asked (312 nodes searched)
+            msn-fenced SC holds: no assertion fails, the final states are as asked (485 nodes searched)
+              note: SC: too large to be checked again
+            msn SC holds: no assertion fails, the final states are as asked (485 nodes searched)
+              note: SC: too large to be checked again
+            parker-fenced SC holds: the final states are as asked (43 nodes searched)
+            parker SC holds: the final states are as asked (43 nodes searched)
+            peterson-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (226 nodes searched)
+              note: SC: too large to be checked again
+            peterson SC holds: the forbidden control points are never reached together, the final states are as asked (226 nodes searched)
+            snark-fenced SC holds: no assertion fails, the final states are as asked (2529 nodes searched)
+              note: SC: too large to be checked again
+            snark SC holds: no assertion fails, the final states are as asked (2529 nodes searched)
+              note: SC: too large to be checked again
+            szymanski-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (369 nodes searched)
+              note: SC: too large to be checked again
+            szymanski SC holds: the forbidden control points are never reached together, the final states are as asked (369 nodes searched)
+              note: SC: too large to be checked again
+            task-pool-fenced SC holds: the final states are as asked (45 nodes searched)
+            task-pool SC holds: the final states are as asked (45 nodes searched)
+            treiber-4 SC holds: no assertion fails, the final states are as asked (412 nodes searched)
+              note: SC: too large to be checked again
+            treiber-fenced SC holds: no assertion fails, the final states are as asked (289 nodes searched)
+              note: SC: too large to be checked again
+            treiber SC holds: no assertion fails, the final states are as asked (289 nodes searched)
+              note: SC: too large to be checked again
+            error: corpus/programs/serial-not-robust.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
+            error: corpus/programs/serial-not-sc.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
+            error: corpus/programs/serial-overwritten.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
+            47 programs
+            model      holds     violated   unknown   errors
+            SC            44            0         0        3
+            exit code Some(2)
+        "#]],
+    );
+    check(
+        "cluster local 2 -- reach --model sc -",
+        expect![[r#"
+        error: the input `-` is for one process: save standard input to a file first
         exit code Some(2)
     "#]],
     );
@@ -128,7 +252,7 @@ fn what_takes_one_process_is_refused() {
 }
 
 /// A program with very many states.
-const LARGE: &str = "
+pub(crate) const LARGE: &str = "
     shared a = 0, b = 0, c = 0, d = 0
     thread p { var x; while (1) { x = b; assert(x >= 0); a = (x + c * 3 + 1) % 97 } }
     thread q { var x; while (1) { x = c; b = (x + d * 5 + 2) % 89 } }
@@ -137,9 +261,9 @@ const LARGE: &str = "
 ";
 
 /// Processes that were started one by one; those that are left are ended with this.
-struct Started {
-    folder: tempfile::TempDir,
-    children: Vec<Child>,
+pub(crate) struct Started {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) children: Vec<Child>,
 }
 
 impl Drop for Started {
@@ -153,7 +277,7 @@ impl Drop for Started {
 
 impl Started {
     /// A list of hosts and a token for so many processes, none of which is started.
-    fn none(processes: usize) -> Started {
+    pub(crate) fn none(processes: usize) -> Started {
         let folder = tempfile::tempdir().expect("a folder");
         let free: Vec<_> = (0..processes)
             .map(|_| std::net::TcpListener::bind("127.0.0.1:0").expect("a port"))
@@ -165,7 +289,7 @@ impl Started {
         Started { folder, children: Vec::new() }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().expect("a path").to_owned()
     }
 
@@ -173,12 +297,16 @@ impl Started {
     fn start(&mut self, process: usize, text: &str, token: &str, more: &[&str]) {
         let file = self.path(&format!("{process}.weak"));
         std::fs::write(&file, text).expect("written");
+        let question = ["reach", "--model", "sc", "--format", "json", "-j", "1"];
+        self.ask(process, token, &[&question[..], more, &[&file]].concat());
+    }
+
+    /// Starts a process with a question.
+    pub(crate) fn ask(&mut self, process: usize, token: &str, question: &[&str]) {
         let child = weakspot()
-            .args(["reach", "--model", "sc", "--format", "json", "-j", "1"])
+            .args(question)
             .args(["--hosts", &self.path("hosts.txt"), "--token", &self.path(token)])
             .args(["--process", &process.to_string()])
-            .args(more)
-            .arg(file)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -187,20 +315,20 @@ impl Started {
     }
 
     /// What the process that was started as number `i` says in the end.
-    fn end(&mut self, i: usize) -> Ran {
+    pub(crate) fn end(&mut self, i: usize) -> Ran {
         let output = self.children.remove(i).wait_with_output().expect("it ends");
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
         Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
     }
 }
 
-fn token(path: &Path, letter: char) {
+pub(crate) fn token(path: &Path, letter: char) {
     std::fs::write(path, letter.to_string().repeat(32)).expect("written");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(path, mode).expect("changed");
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(status.expect("kill").success());
 }
@@ -311,4 +439,88 @@ fn wrong_tokens_programs_and_lists_are_refused() {
     let mut started = Started::none(2);
     started.start(7, LARGE, "token", &[]);
     check(&mut started, 0, "there is no process 7");
+}
+
+/// `cluster local` on a program that takes long.
+fn local(folder: &Path, question: &str) -> Child {
+    let file = folder.join("large.weak");
+    std::fs::write(&file, LARGE).expect("written");
+    let child = weakspot()
+        .args(["cluster", "local", "2", "--"])
+        .args(question.split(' '))
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    child.expect("started")
+}
+
+/// The processes that one has started, and that have not ended.
+pub(crate) fn children(of: u32) -> Vec<u32> {
+    let tasks = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children"));
+    tasks.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn has_ended(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    status.is_empty() || status.contains(") Z ")
+}
+
+/// SIGTERM is passed on, even where a shell has made SIGINT ignored.
+#[test]
+fn a_signal_for_all_is_passed_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = local(folder.path(), "reach --model sc --timeout 60s --format json");
+    std::thread::sleep(Duration::from_millis(1500));
+    let (began, processes) = (Instant::now(), children(child.id()));
+    assert_eq!(processes.len(), 2);
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer");
+    assert_eq!(answer["limit"]["kind"], "interrupted");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(processes.into_iter().all(has_ended));
+}
+
+/// kill -9 of the one that has started the others ends them.
+#[test]
+fn no_process_outlives_the_one_that_started_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = local(folder.path(), "reach --model sc --timeout 60s");
+    std::thread::sleep(Duration::from_millis(1500));
+    let processes = children(child.id());
+    assert_eq!(processes.len(), 2);
+    signal(&child, "-9");
+    let _ = child.wait();
+    let began = Instant::now();
+    while !processes.iter().all(|&process| has_ended(process)) {
+        assert!(began.elapsed() < Duration::from_secs(5), "they go on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A name that is not known yet is waited for; then it is an error of the list.
+#[test]
+fn names_that_are_not_known_are_told() {
+    let mut started = Started::none(2);
+    let hosts = std::fs::read_to_string(started.path("hosts.txt")).expect("read");
+    let own = hosts.lines().nth(1).expect("a host");
+    std::fs::write(started.path("hosts.txt"), format!("no-such.invalid:4100\n{own}\n"))
+        .expect("written");
+    started.start(1, LARGE, "token", &["--timeout", "2s"]);
+    let ran = started.end(0);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("failed to find no-such.invalid:4100"), "{}", ran.err);
+}
+
+/// A process that waits for process 0 in vain says so.
+#[test]
+fn whoever_comes_alone_says_so() {
+    let mut started = Started::none(2);
+    started.start(1, LARGE, "token", &["--timeout", "1s"]);
+    let ran = started.end(0);
+    assert_eq!((ran.code, &*ran.out), (Some(3), ""));
+    assert_eq!(ran.err, "error: process 0 did not come to the search\n");
 }

@@ -656,6 +656,16 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
+            Several processes:
+                  --hosts <FILE>
+                      Answer together with other processes: a file with a line HOST:PORT for each
+
+                  --process <N>
+                      Which of them this is, from 0 on; process 0 prints the answer
+
+                  --token <FILE>
+                      A file with what they know each other by, which only its owner may read
+
             A history says what each thread read and wrote, in the order of that thread. It
             satisfies a model if the model explains all of it. The models are causal
             consistency (cc), causal convergence (ccv), causal memory (cm), convergent

@@ -8,7 +8,7 @@
 //! - `certified`: answers about the corpus were checked;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
 //! - `convert`: logs and histories from format to format;
-//! - `cluster`: one search by several processes;
+//! - `cluster`: one search by several processes; `cluster_sweep`: many files by several processes;
 //! - `corpus_c`: `weakspot run` on the programs of corpus/c, and the fences that it proposes;
 //! - `generate`: the families that `weakspot gen` writes;
 //! - `errata`: what the page on errors of others shows is what the command prints;
@@ -56,6 +56,7 @@ mod cargo_rwlocks;
 mod cargo_std;
 mod certified;
 mod cluster;
+mod cluster_sweep;
 mod convert;
 mod corpus_c;
 mod ends;

@@ -608,7 +608,7 @@ fn help() {
 
             Several processes:
                   --hosts <FILE>
-                      Search together with other processes: a file with a line HOST:PORT for each
+                      Answer together with other processes: a file with a line HOST:PORT for each
 
                   --process <N>
                       Which of them this is, from 0 on; process 0 prints the answer

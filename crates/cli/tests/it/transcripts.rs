@@ -657,7 +657,7 @@ fn help() {
                            clang++
               selfcheck    Hold the engines against each other and against the definitions, on random inputs
               serve        Ask questions about programs in a browser: a page on this machine, with an editor
-              cluster      One search by several processes
+              cluster      One search, or many files, by several processes
               bench        Measure how long the searches take
               completions  Print what completes command lines in a shell
               help         Print this message or the help of the given subcommand(s)
@@ -778,6 +778,16 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
+            Several processes:
+                  --hosts <FILE>
+                      Answer together with other processes: a file with a line HOST:PORT for each
+
+                  --process <N>
+                      Which of them this is, from 0 on; process 0 prints the answer
+
+                  --token <FILE>
+                      A file with what they know each other by, which only its owner may read
+
             For each test and model: the exact set of final states, in the lines that herd7
             prints. `Ok` says that the test's condition is valid under the model, `No` that
             it is not. Positive and negative count final states. A folder stands for the
@@ -892,7 +902,7 @@ fn help() {
 
             Several processes:
                   --hosts <FILE>
-                      Search together with other processes: a file with a line HOST:PORT for each
+                      Answer together with other processes: a file with a line HOST:PORT for each
 
                   --process <N>
                       Which of them this is, from 0 on; process 0 prints the answer

@@ -1,6 +1,7 @@
 //! Processes over real connections, as threads of this one: each joins with its own list, token and
 //! question, and searches with timely.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
@@ -165,5 +166,28 @@ fn another_question_is_refused() {
             let why = process.join().expect("no panic").err().expect("refused");
             assert!(why.contains("input differs"), "{why}");
         }
+    });
+}
+
+/// Somebody who says his part byte by byte holds nobody up for long.
+#[test]
+fn a_slow_stranger_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (hosts, token) = (hosts(2), token(folder.path(), "token"));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| Cluster::join(place(&hosts, 0, &token), Vec::new()));
+        let connect = || std::net::TcpStream::connect(&hosts.0[0]).ok();
+        let mut stranger = std::iter::repeat_with(connect).find_map(|s| s).expect("it listens");
+        scope.spawn(move || {
+            // Until the other end has enough of it.
+            while stranger.write_all(b"w").is_ok() {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let began = std::time::Instant::now();
+        let second = Cluster::join(place(&hosts, 1, &token), Vec::new());
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+        assert!(second.is_ok() && first.join().expect("no panic").is_ok());
     });
 }
