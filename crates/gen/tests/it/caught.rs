@@ -122,6 +122,8 @@ fn name(model: HistoryModel) -> &'static str {
         HistoryModel::Tso => "TSO",
         HistoryModel::Sc => "SC",
         HistoryModel::PsoOwn => "PSO-own",
+        HistoryModel::Lin => "linearizable",
+        HistoryModel::TsoRt => "TSO-rt",
     }
 }
 
