@@ -449,6 +449,8 @@ fn local(folder: &Path, question: &str) -> Child {
         .args(["cluster", "local", "2", "--"])
         .args(question.split(' '))
         .arg(file)
+        // Where what a killed process leaves behind is taken away.
+        .env("TMPDIR", folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
