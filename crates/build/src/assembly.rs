@@ -128,7 +128,7 @@ fn with_accesses(line: &str) -> String {
 
 /// Announces an access: its kind and size and its address are passed on the stack, and no register
 /// and no flag changes.
-fn announce(kind: AccessKind, len: u32, operand: &str) -> String {
+pub(crate) fn announce(kind: AccessKind, len: u32, operand: &str) -> String {
     // What is relative to the stack pointer is further away by what was pushed.
     let operand = match operand.strip_prefix("(%rsp") {
         Some(rest) => format!("136(%rsp{rest}"),
@@ -162,10 +162,13 @@ pub const ACCESS: &str = "__weakspot_asm_access";
 
 /// Kinds of accesses, as the runtime library knows them.
 #[derive(Clone, Copy)]
-enum AccessKind {
+pub(crate) enum AccessKind {
     Read = 0,
     Write = 1,
     Update = 2,
+    /// Those of the program itself, in which there may be data races.
+    PlainRead = 3,
+    PlainWrite = 4,
 }
 
 enum Effect {

@@ -9,7 +9,7 @@ use std::{env, fs, io, process};
 use crate::assembly::{self, Unseen};
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
-use crate::{bits, endless};
+use crate::{bits, endless, unannounced};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +134,7 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
         let (mut text, unseen) = assembly::rewrite(text);
         if family == Family::Gcc {
             text = bits::announce(&text);
+            text = unannounced::announce(&text);
         }
         text = endless::mark(&text);
         text += &notes(&unseen);

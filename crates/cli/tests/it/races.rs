@@ -86,7 +86,7 @@ fn sources(language: &str, ending: &str) -> Vec<PathBuf> {
 #[test]
 fn in_c() {
     let sources = sources("c", "c");
-    assert!(sources.len() >= 41);
+    assert!(sources.len() >= 43);
     for source in sources {
         let two = source.ends_with("fences.c");
         let flags: &[Option<&str>] = match two {

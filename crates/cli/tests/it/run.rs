@@ -382,6 +382,37 @@ fn loops_that_time_or_chance_ends() {
     assert!(out.contains("livelock"), "{out}");
 }
 
+/// What runs at the end of the program does so while threads go on that nobody waits for.
+#[test]
+fn exit_handlers_and_other_threads() {
+    let source = |register: &str, waits: &str, end: &str| {
+        format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>
+            static atomic_int n;
+            {register} static void last(void) {{ assert(n == 1); }}
+            static void *t(void *a) {{ n++; return a; }}
+            int main(void) {{
+                pthread_t id;
+                pthread_create(&id, 0, t, 0);
+                {waits}
+                {end}
+            }}"
+        )
+    };
+    let destructor = "__attribute__((destructor))";
+    for (name, register, end) in [
+        ("destructor", destructor, "return 0;"),
+        ("registered", "", "atexit(last); return 0;"),
+        ("called", "", "atexit(last); exit(0);"),
+    ] {
+        for (waits, code) in [("pthread_detach(id);", 1), ("pthread_join(id, 0);", 0)] {
+            let source = source(register, waits, end);
+            let (out, found) = explore(&format!("exit_{name}"), &source, &["-q"]);
+            assert_eq!(found, Some(code), "{name} {waits}: {out}");
+        }
+    }
+}
+
 /// Robustness of accesses that overlap in part is decided, also where stores of two threads have to be
 /// late at once.
 #[test]

@@ -8,7 +8,7 @@ use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
 use crate::access::pending::settle;
-use crate::access::plain::volatile_access;
+use crate::access::plain::{access, volatile_access};
 use crate::access::transactions::{FRAMES, NAMED};
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
@@ -286,6 +286,8 @@ extern "C" fn assembly_access(addr: usize, what: usize) {
     match what >> 8 {
         0 => volatile_access(&mut rt, area, false, call),
         1 => volatile_access(&mut rt, area, true, call),
+        3 => access(&mut rt, area, false, call),
+        4 => access(&mut rt, area, true, call),
         _ => update_follows(&mut rt, area),
     }
 }
