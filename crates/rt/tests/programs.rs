@@ -500,7 +500,7 @@ fn the_end_of_the_program_is_that_of_a_process() {
     "#]]
     .assert_eq(&ran.output);
     expect![[r#"
-        exits 4
+        exits 8
         done complete
     "#]]
     .assert_eq(&plain(&ran.report));

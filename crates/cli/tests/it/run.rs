@@ -224,6 +224,33 @@ fn what_cannot_be_controlled_is_not_called_right() {
     let source = "#include <unistd.h>\nint main(void) { return execl(\"/bin/true\", \"true\", (char *)0); }\n";
     let (out, code) = explore("execs", source, &[]);
     assert_eq!(code, Some(3), "{out}");
+    let front = "#include <signal.h>\nstatic volatile int n, blocked; static void on(int s) { (void)s; n++; }";
+    let raises = "signal(SIGUSR1, on); raise(SIGUSR1);";
+    let masks = "sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR1); \
+                 pthread_sigmask(SIG_BLOCK, &s, 0); blocked = 1;";
+    // A handler is over when the signal was raised, and may lose what others do.
+    for (assertion, expected) in [("n > 0", 0), ("n == 2", 1)] {
+        let source = two(front, raises, raises, assertion);
+        let (out, code) = explore("raises", &source, &["--no-races", "-q"]);
+        assert_eq!(code, Some(expected), "{assertion}: {out}");
+    }
+    // Alone, nothing is wrong with them.
+    let source = format!(
+        "#include <assert.h>\n{front}\nint main(void) {{ {masks} sigprocmask(SIG_UNBLOCK, &s, 0); {raises} assert(n == 1); return 0; }}"
+    );
+    let source = source.replace("pthread_sigmask", "sigprocmask");
+    let (out, code) = explore("raises_alone", &source, &["--no-races"]);
+    assert_eq!(code, Some(0), "{out}");
+}
+
+/// Functions within functions, which GNU's C has, are called by way of code on the stack.
+#[test]
+fn code_on_the_stack() {
+    let front = "volatile int x; static int call(int (*f)(int)) { return f(1); }";
+    let nested = "int by = 2; int add(int y) { return by + y; } x = call(add);";
+    let source = two(front, nested, "", "x == 3");
+    let (out, code) = explore("nested", &source, &["--no-races", "-q"]);
+    assert_eq!(code, Some(0), "{out}");
 }
 
 #[test]

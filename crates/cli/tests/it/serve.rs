@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::{root, weakspot};
@@ -79,9 +80,20 @@ impl Serving {
 }
 
 impl Drop for Serving {
+    /// Ends it by a signal, so that it ends the questions that it has asked; they would go on for minutes.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(pid) = Pid::from_raw(self.child.id().cast_signed())
+            && matches!(self.child.try_wait(), Ok(None))
+        {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let since = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if since.elapsed() > Duration::from_secs(10) {
+                let _ = self.child.kill();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -309,7 +321,6 @@ fn a_question_ends_at_its_limits() {
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_at_once() {
-    use rustix::process::{Pid, Signal, kill_process};
     let mut serving = Serving::start(&["--timeout", "60s"]);
     assert_eq!(serving.ask("reach", "weak", LONG).0, 200);
     let pid = Pid::from_raw(serving.child.id().cast_signed()).expect("a process");

@@ -209,10 +209,8 @@ extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_
     let Some(Trap { copy, does, .. }) = home.as_ref().and_then(|rt| rt.traps.before(at)) else {
         // The program has traps of its own.
         // SAFETY: it gets what it would have got without us.
-        unsafe {
-            libc::signal(signal, libc::SIG_DFL);
-            libc::raise(signal);
-        }
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        sys::kill(std::process::id() as i32, signal);
         return;
     };
     let (copy, does) = (*copy, *does);

@@ -28,6 +28,8 @@ pub struct Exits {
     before: usize,
     /// Functions of the program's own table, which come after those.
     finishers: Vec<extern "C" fn()>,
+    /// How many of these have not been called.
+    left: usize,
     /// A thread is about to end the program, when others have done what they can.
     leaving: bool,
     /// The current thread ends the program.
@@ -41,6 +43,7 @@ impl Exits {
             registered: Vec::new(),
             before: 0,
             finishers: Vec::new(),
+            left: 0,
             leaving: false,
             exiting: false,
         }
@@ -55,6 +58,7 @@ impl Exits {
     /// Before an execution.
     pub fn clear(&mut self) {
         self.registered.truncate(self.before);
+        self.left = self.finishers.len();
         self.leaving = false;
         self.exiting = false;
     }
@@ -82,8 +86,9 @@ pub fn program_functions(rt: &mut Rt) {
     while let Some(f) = rt.exits.registered.pop() {
         f.call(rt);
     }
-    for i in (0..rt.exits.finishers.len()).rev() {
-        let f = rt.exits.finishers[i];
+    while let Some(left) = rt.exits.left.checked_sub(1) {
+        rt.exits.left = left;
+        let f = rt.exits.finishers[left];
         rt.run_program(|| f());
     }
 }

@@ -6,6 +6,7 @@
 //! what has to be in them, and are put back to their first content when a thread starts.
 
 use core::arch::{asm, naked_asm};
+use core::ffi::c_void;
 
 use crate::memory::arena::on_behalf_of_runtime;
 use crate::sys;
@@ -205,8 +206,32 @@ impl Coroutines {
 fn map_stack(t: usize) -> bool {
     let start = STACKS + t * STRIDE;
     let rights = libc::PROT_READ | libc::PROT_WRITE;
+    let of_stack = if executable() { rights | libc::PROT_EXEC } else { rights };
     sys::map_at(start, LOCAL, rights, libc::MAP_PRIVATE)
-        && sys::map_at(start + STRIDE - STACK, STACK, rights, libc::MAP_PRIVATE)
+        && sys::map_at(start + STRIDE - STACK, STACK, of_stack, libc::MAP_PRIVATE)
+}
+
+/// Whether the program wants to execute what is on its stacks, as functions within functions do in C of GNU.
+fn executable() -> bool {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        to: *mut c_void,
+    ) -> i32 {
+        // SAFETY: the dynamic linker describes a program that is mapped; `to` is what was passed below.
+        unsafe {
+            let headers = (*info).dlpi_phdr;
+            let all = (0..(*info).dlpi_phnum as usize).map(|i| *headers.add(i));
+            let mut stacks = all.filter(|header| header.p_type == libc::PT_GNU_STACK);
+            *to.cast::<bool>() = stacks.any(|header| header.p_flags & libc::PF_X != 0);
+        }
+        // The program itself comes first, and only it matters.
+        1
+    }
+    let mut found = false;
+    // SAFETY: `first` gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut found).cast()) };
+    found
 }
 
 impl Slot {

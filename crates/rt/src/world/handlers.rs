@@ -8,6 +8,7 @@ use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::execution::crashes::is_caught;
+use crate::execution::ends::refuse;
 use crate::sys;
 
 /// How it was before `main`, of what the execution has changed.
@@ -106,7 +107,34 @@ fn set_stack(new: *const libc::stack_t, old: *mut libc::stack_t) {
     unsafe { sys::call(libc::SYS_sigaltstack, [new as usize, old as usize, 0, 0, 0, 0]) };
 }
 
+/// Whether a signal waits until it is no longer blocked.
+fn is_blocked(signal: i32) -> bool {
+    let mut mask = 0_u64;
+    set_mask(null(), &raw mut mask);
+    mask >> (signal - 1) & 1 != 0
+}
+
 stand_in! {
+    /// While the kernel runs a handler, its signal is blocked for all threads, because ours have one mask. So the
+    /// handler is called, which is over before this returns, too.
+    fn raise(rt, signal: i32) -> i32 {
+        let mut action: Action = [0; 4];
+        let known = ask_action(signal, null(), &raw mut action);
+        let [handler, flags, ..] = action;
+        let handled = known && ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler);
+        if !handled || rt.threads.alone() || is_blocked(signal) {
+            return native!(raise(signal: i32) -> i32);
+        }
+        if flags & (libc::SA_SIGINFO | libc::SA_RESETHAND | libc::SA_ONSTACK) as usize != 0 {
+            let pc = rt.pc();
+            refuse(rt, "raise beside other threads", pc);
+        }
+        // SAFETY: the program has said that this function handles the signal, by its number alone.
+        let handler: extern "C" fn(i32) = unsafe { core::mem::transmute(handler) };
+        rt.run_program(|| handler(signal));
+        0
+    }
+
     /// The program's own handlers of crashes would hide them.
     fn sigaction(rt, signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32 {
         let new = if is_caught(signal) { Guest::null() } else { new };
