@@ -2,6 +2,7 @@
 //! verdicts, and the checker of their evidence. Everything else in weakspot stands on this crate,
 //! and this crate stands on nothing of ours.
 
+mod course;
 mod diagnostic;
 mod evidence;
 mod execution;
@@ -18,6 +19,7 @@ pub mod serial;
 pub mod testing;
 pub mod transactional;
 
+pub use course::{Course, Met, Sample, SharedLine};
 pub use diagnostic::Diagnostic;
 pub use evidence::abstraction::Abstraction;
 pub use evidence::certified::{Certification, Certified, Claim, Effort, FenceClaim, TxnClaim};

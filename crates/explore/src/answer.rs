@@ -57,4 +57,6 @@ pub enum NoAnswer {
     NotApplicable(&'static str),
     /// The processes that were to answer together did not come together; why.
     NotTogether(String),
+    /// The search cannot go on from what was kept of it; why.
+    NotResumed(String),
 }

@@ -30,6 +30,7 @@ mod eval;
 mod fence;
 mod flow;
 mod intern;
+mod keep;
 mod liveness;
 mod memory;
 mod meter;
@@ -44,12 +45,13 @@ mod tso;
 pub use answer::{NoAnswer, Reach};
 pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes};
 pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
+pub use keep::Keep;
 pub use meter::Meter;
 pub use monitored::{Interleavings, Monitored, Seen, Which, interleavings, monitored};
-pub use reach::{Algorithm, reach, reach_together};
+pub use reach::{Algorithm, reach, reach_kept, reach_together};
 pub use robust::overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
 pub use robust::triangular::{TriangularRaceFree, triangular_race_free};
-pub use robust::{Decide, Reordered, Robust, robust, robust_together};
+pub use robust::{Decide, Reordered, Robust, robust, robust_kept, robust_together};
 pub use team::{Link, Team};
 pub use transactions::{
     AddedFence, FencedProgram, SerialBy, Serializable, fence_program, serializable,

@@ -8,6 +8,7 @@ use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::eager;
+use crate::keep::Keep;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::team::Team;
@@ -63,6 +64,36 @@ pub fn reach_together(
     }
     let limits = limits.begin();
     let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let answer = safety::reach(program, plan, &limits, progress)?;
+    answer.certified(program, Model::Sc, &limits)
+}
+
+/// [`reach`] under SC by a search that is kept, or goes on with one that was.
+///
+/// # Errors
+///
+/// As for one that is not; also where the question takes another search than that of SC's states, or what
+/// was kept is none of this program.
+pub fn reach_kept(
+    program: &Program,
+    keep: &dyn Keep,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Reach>, NoAnswer> {
+    if !program.wides.is_empty() || !safety::answers_condition(program) {
+        return Err(NoAnswer::NotApplicable(
+            "no checkpoint can be made of this search: the program's accesses have different widths, or \
+             its condition asks whether there is a final state, or about registers",
+        ));
+    }
+    if program.condition.is_some() && safety::asks_more(program) {
+        return Err(NoAnswer::NotApplicable(
+            "no checkpoint can be made of this search: the program asks about final states and about \
+             more, which takes two searches",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
     let answer = safety::reach(program, plan, &limits, progress)?;
     answer.certified(program, Model::Sc, &limits)
 }

@@ -96,6 +96,7 @@ impl LimitJson {
             Limit::Unrepeatable => none("unrepeatable"),
             Limit::Loops => none("loops"),
             Limit::Assumptions => none("assumptions"),
+            Limit::Updates => none("updates"),
             Limit::Uncontrolled => none("uncontrolled"),
         }
     }
@@ -132,6 +133,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "unrepeatable" => Limit::Unrepeatable,
         "loops" => Limit::Loops,
         "assumptions" => Limit::Assumptions,
+        "updates" => Limit::Updates,
         "uncontrolled" => Limit::Uncontrolled,
         "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
         "silent" => Limit::Silent,
@@ -166,6 +168,7 @@ mod tests {
             Limit::Unrepeatable,
             Limit::Loops,
             Limit::Assumptions,
+            Limit::Updates,
             Limit::Uncontrolled,
         ];
         for limit in limits {

@@ -108,6 +108,8 @@ pub enum Limit {
     Loops,
     /// All executions end because an assumption does not hold.
     Assumptions,
+    /// In executions with store buffers every atomic update waits for the stores before it, and it need not.
+    Updates,
     /// The program did something that cannot be controlled.
     Uncontrolled,
 }

@@ -14,7 +14,8 @@
 //! presence of another store is ever demanded.
 //!
 //! Costs time proportional to what happens before each access; a pass ends where every thread has
-//! come to a fence.
+//! come to a fence. Most accesses need none: only a store of another thread to bytes of the access can be held
+//! back, and only if its thread does not come to a fence before the access.
 
 use std::ops::Range;
 
@@ -34,6 +35,8 @@ pub struct Overlapping<'a> {
     clocks: Vec<u32>,
     /// The same without what it conflicts with itself: what its thread did and its start.
     before: Vec<u32>,
+    /// The stores, each with the next fence of its thread, and with the next that may be an update: their numbers.
+    stores: Vec<(usize, u32, u32)>,
 }
 
 impl<'a> Overlapping<'a> {
@@ -46,6 +49,16 @@ impl<'a> Overlapping<'a> {
     /// An SC execution, for its class.
     #[must_use]
     pub fn new(events: &'a [LogEvent], tables: &LogTables) -> Overlapping<'a> {
+        Overlapping::with_additions(events, tables, |_| false)
+    }
+
+    /// The same, of which some events are updates that may be exchanged with each other where they have the same bytes.
+    #[must_use]
+    pub fn with_additions(
+        events: &'a [LogEvent],
+        tables: &LogTables,
+        is_addition: impl Fn(usize) -> bool,
+    ) -> Overlapping<'a> {
         let cells = LogCells::new(events, tables);
         let named = |e: &LogEvent| match e.kind {
             LogKind::Spawn | LogKind::Join => u16::try_from(e.loc).unwrap_or(0).max(e.thread),
@@ -60,17 +73,55 @@ impl<'a> Overlapping<'a> {
             numbers: Vec::with_capacity(events.len()),
             clocks: Vec::with_capacity(events.len() * threads),
             before: Vec::with_capacity(events.len() * threads),
+            stores: Vec::new(),
         };
-        order.fill();
+        order.fill(is_addition);
+        order.find_stores();
         order
     }
 
-    fn fill(&mut self) {
+    fn find_stores(&mut self) {
+        let mut next = vec![(u32::MAX, u32::MAX); self.threads];
+        for (place, event) in self.events.iter().enumerate().rev() {
+            let (fence, update) = &mut next[usize::from(event.thread)];
+            match event.kind {
+                LogKind::Fence | LogKind::Spawn => {
+                    (*fence, *update) = (self.numbers[place], self.numbers[place]);
+                }
+                LogKind::Update | LogKind::Acquire | LogKind::Release => {
+                    *update = self.numbers[place];
+                }
+                LogKind::Write => self.stores.push((place, *fence, *update)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether some store of another thread to bytes of an access may be held back until after it: nothing else is
+    /// found by looking at all that happens before.
+    fn may_overtake(&self, model: Model, access: usize) -> bool {
+        let last = &self.events[access];
+        let shared = self.cells.of(last.loc);
+        let clock = &self.clocks[access * self.threads..][..self.threads];
+        self.stores.iter().any(|&(place, fence, update)| {
+            let event = &self.events[place];
+            let cells = self.cells.of(event.loc);
+            let drain = if model == Model::Pso(Drain::Own) { fence } else { update };
+            let known = clock[usize::from(event.thread)];
+            place < access
+                && event.thread != last.thread
+                && cells.start < shared.end
+                && shared.start < cells.end
+                && (self.in_order || self.numbers[place] <= known && drain > known)
+        })
+    }
+
+    fn fill(&mut self, is_addition: impl Fn(usize) -> bool) {
         let n = self.threads;
         let mut threads = vec![0; n * n];
         let mut writes = vec![0; n * self.cells.count];
         let mut all = vec![0; n * self.cells.count];
-        for event in self.events {
+        for (place, event) in self.events.iter().enumerate() {
             let p = usize::from(event.thread);
             let other = usize::try_from(event.loc).ok().filter(|&other| other < n && other != p);
             let mut clock = threads[p * n..][..n].to_vec();
@@ -85,8 +136,19 @@ impl<'a> Overlapping<'a> {
                 false => 0..0,
             };
             let of_cells = if event.kind.writes() { &all } else { &writes };
-            for cell in accessed.clone() {
-                join(&mut clock, &of_cells[cell * n..][..n]);
+            if is_addition(place) {
+                for (other, earlier) in self.events[..place].iter().enumerate() {
+                    let cells = self.cells.of(earlier.loc);
+                    let apart = cells.end <= accessed.start || accessed.end <= cells.start;
+                    let same = earlier.loc == event.loc && is_addition(other);
+                    if earlier.kind.is_access() && !apart && !same {
+                        join(&mut clock, &self.clocks[other * n..][..n]);
+                    }
+                }
+            } else {
+                for cell in accessed.clone() {
+                    join(&mut clock, &of_cells[cell * n..][..n]);
+                }
             }
             for cell in accessed {
                 join(&mut all[cell * n..][..n], &clock);
@@ -114,6 +176,9 @@ impl<'a> Overlapping<'a> {
         let Some(last) = self.events.get(access).filter(|event| event.kind.is_access()) else {
             return Vec::new();
         };
+        if !self.may_overtake(model, access) {
+            return Vec::new();
+        }
         let before = &self.before[access * self.threads..][..self.threads];
         let known =
             |&store: &usize| self.numbers[store] <= before[usize::from(self.events[store].thread)];

@@ -17,6 +17,7 @@ use weakspot_core::{
 };
 
 use crate::answer::NoAnswer;
+use crate::keep::Keep;
 use crate::robust::tidy::tidy;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
@@ -102,6 +103,32 @@ pub fn robust_together(
     }
     let limits = limits.begin();
     let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let answer = pending::robust(program, model, plan, &limits, progress)?;
+    let answer = tidied(program, model, answer, &limits);
+    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+}
+
+/// [`robust`] by a search that is kept, or goes on with one that was. [`Decide::Pending`] is what it does.
+///
+/// # Errors
+///
+/// As for one that is not; also where robustness takes another search than that, or what was kept is none
+/// of this program.
+pub fn robust_kept(
+    program: &Program,
+    model: Model,
+    keep: &dyn Keep,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Robust>, NoAnswer> {
+    if !program.wides.is_empty() || !pending::is_for(program, model) {
+        return Err(NoAnswer::NotApplicable(
+            "no checkpoint can be made of this search: the program's accesses have different widths, its \
+             atomic blocks depend on values under PSO, or it has too many threads",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
     let answer = pending::robust(program, model, plan, &limits, progress)?;
     let answer = tidied(program, model, answer, &limits);
     Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)

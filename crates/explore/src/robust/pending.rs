@@ -55,7 +55,7 @@ pub(crate) fn robust(
     let mut threads = Threads::new(program, true);
     let product = Product::new(program, &threads, Pending::new(program, model, false));
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search_together(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter)?;
     let states = found.states;
     let mut threads = found.tables;
     let (verdict, evidence, reordered) = match found.ended {
@@ -89,7 +89,7 @@ pub(crate) fn overtakings(
     let product = Product::new(program, &threads, Pending::new(program, model, true));
     let product = product.without_symmetry();
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search_together(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter)?;
     let limit = match found.ended {
         Ended::Fault(failure) => return Err(NoAnswer::Fault(failure)),
         Ended::Limit(limit) => Some(limit),
@@ -492,7 +492,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let workers = if expected.states.is_multiple_of(16) { vec![1, 2] } else { vec![1] };
         workers.into_iter().any(|workers| {
-            let plan = Plan { order: Order::Breadth, workers, large: 4, team: None };
+            let plan = Plan { order: Order::Breadth, workers, large: 4, team: None, keep: None };
             let answer = robust(program, model, plan, &LIMITS, &mut Silent);
             let Ok(answer) = answer else { return true };
             answer.verdict != expected.verdict
@@ -526,7 +526,8 @@ mod tests {
                 _ => crate::sc::symmetry::tests::copies(seed),
             };
             let states = |workers| {
-                let plan = Plan { order: Order::Breadth, workers, large: 4, team: None };
+                let plan =
+                    Plan { order: Order::Breadth, workers, large: 4, team: None, keep: None };
                 let answer = robust(&program, Model::Tso, plan, &LIMITS, &mut Silent).ok()?;
                 (answer.verdict == Verdict::Holds).then_some(answer.states)
             };

@@ -3,6 +3,7 @@
 
 pub(crate) mod frame;
 pub(crate) mod independence;
+pub(crate) mod kept;
 pub(crate) mod moves;
 pub(crate) mod normal;
 pub(crate) mod packed;

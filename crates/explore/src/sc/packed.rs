@@ -1,5 +1,10 @@
 //! Explicit search over packed states, by one or several workers.
 
+mod entries;
+mod form;
+mod halves;
+mod index;
+mod links;
 mod outbox;
 mod search;
 mod shard;
@@ -7,10 +12,11 @@ mod shared;
 mod store;
 mod system;
 
+pub(crate) use links::ROOT;
 pub(crate) use outbox::{Outbox, among};
-pub(crate) use search::{Found, Plan, Worker, search};
+pub(crate) use search::{Found, Onlooker, Plan, Standing, Worker, go_on, search};
 #[cfg(test)]
 pub(crate) use shard::Order;
-pub(crate) use shard::{ROOT, Shard};
+pub(crate) use shard::Shard;
 pub(crate) use shared::{Ended, Shared};
 pub(crate) use system::{Expanded, Sleep, Successors, System};

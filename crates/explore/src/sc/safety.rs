@@ -49,10 +49,7 @@ pub(crate) fn reach(
 ) -> Result<Reach, NoAnswer> {
     let condition = program.condition.as_ref().filter(|_| answers_condition(program));
     let answer = search_for(program, condition, plan, limits, progress)?;
-    let edges = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
-    let asks_more =
-        || !program.forbidden.is_empty() || edges().any(|e| matches!(e.instr, Instr::Assert(_)));
-    if answer.violation != Some(Violation::FinalStates) || !asks_more() {
+    if answer.violation != Some(Violation::FinalStates) || !asks_more(program) {
         return Ok(answer);
     }
     // What is violated on the way to the final states is told first.
@@ -60,6 +57,12 @@ pub(crate) fn reach(
     let states = answer.states + first.states;
     let told = if first.verdict == Verdict::Violated { first } else { answer };
     Ok(Reach { states, ..told })
+}
+
+/// Whether `program` asks about more than final states.
+pub(crate) fn asks_more(program: &Program) -> bool {
+    let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    !program.forbidden.is_empty() || edges.any(|e| matches!(e.instr, Instr::Assert(_)))
 }
 
 fn search_for(
@@ -81,7 +84,7 @@ fn search_for(
         product = product.with_symmetry_that_keeps(&seen);
     }
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
-    let found = search_together(&product, threads, initial, plan, &mut meter);
+    let found = search_together(&product, threads, initial, plan, &mut meter)?;
     let states = found.states;
     let mut threads = found.tables;
     let (verdict, violation, evidence) = match found.ended {
@@ -243,7 +246,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let plans = &plans[..if expected.states % 16 == 0 { 3 } else { 2 }];
         plans.iter().any(|&(order, workers)| {
-            let plan = Plan { order, workers, large: 4, team: None };
+            let plan = Plan { order, workers, large: 4, team: None, keep: None };
             let Ok(answer) = reach(program, plan, &limits, &mut Silent) else { return true };
             let unsafe_ = expected.forbidden || expected.failure.is_some();
             let ends_badly = program.condition.as_ref().is_some_and(|condition| {

@@ -14,7 +14,9 @@ use std::sync::atomic::Ordering;
 
 use weakspot_core::{Limit, LostProcess};
 
+use crate::answer::NoAnswer;
 use crate::meter::Meter;
+use crate::sc::kept::search_kept;
 use crate::sc::packed::{
     Ended, Expanded, Found, Outbox, Plan, ROOT, Shard, Shared, Sleep, Successors, System, Worker,
     among, search,
@@ -25,18 +27,21 @@ use crate::sc::wire::{Framed, Garbled, Hashes, Packet, Reader};
 use crate::sc::word::{Why, Word};
 use crate::team::{Link, Team};
 
-/// [`search`], by the processes of the plan's team if it has one.
+/// [`search`], by the processes of the plan's team if it has one, or kept where the plan says.
 pub(crate) fn search_together<'p, S>(
     system: &S,
     tables: Threads<'p>,
     initial: Result<Successors, Limit>,
     plan: Plan<'_>,
     meter: &mut Meter<'_>,
-) -> Found<Threads<'p>>
+) -> Result<Found<Threads<'p>>, NoAnswer>
 where
     S: System<Tables = Threads<'p>> + Framed,
 {
-    let Some(team) = plan.team else { return search(system, tables, initial, plan, meter) };
+    if let Some(keep) = plan.keep {
+        return search_kept(system, tables, initial, plan, keep, meter);
+    }
+    let Some(team) = plan.team else { return Ok(search(system, tables, initial, plan, meter)) };
     let threads = plan.workers.clamp(1, 64);
     let shared = Shared::new(system, tables, threads);
     let ended = match team.begin(threads) {
@@ -56,7 +61,7 @@ where
     };
     meter.states = shared.states();
     let states = shared.states();
-    Found { ended, states, kept: Vec::new(), tables: shared.into_tables() }
+    Ok(Found { ended, states, kept: Vec::new(), tables: shared.into_tables() })
 }
 
 fn by_processes<'p, S>(
@@ -170,7 +175,7 @@ where
                 own.push_of(ROOT, row, asleep);
             }
         }
-        let mut shard = Shard::breadth_first();
+        let mut shard = Shard::breadth_first(self.workers as u32);
         shard.insert(&own);
         shard
     }
@@ -311,7 +316,7 @@ where
     ) -> Result<Vec<Vec<u32>>, Limit> {
         let mut rows = Vec::new();
         let mut at = state;
-        let mut none = Shard::breadth_first();
+        let mut none = Shard::breadth_first(self.workers as u32);
         while at != ROOT {
             if at as usize % self.workers == self.index {
                 let (row, parent) = shard.state(at / self.workers as u32);

@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 
 use weakspot_core::Limit;
 
+use super::links::ROOT;
 use super::outbox::{Alone, Mail, Outbox, Post, owner};
-use super::shard::{Order, ROOT, Shard};
+use super::shard::{Order, Shard, deal_out};
 use super::shared::{Ended, Shared};
 use super::system::{Expanded, Successors, System};
+use crate::keep::Keep;
 use crate::meter::Meter;
 use crate::team::Team;
 
@@ -31,11 +33,13 @@ pub(crate) struct Plan<'t> {
     pub(crate) large: u32,
     /// The processes that search together, if there are others.
     pub(crate) team: Option<&'t dyn Team>,
+    /// Where the search is kept, if it is.
+    pub(crate) keep: Option<&'t dyn Keep>,
 }
 
 impl Plan<'_> {
     pub(crate) fn breadth_first(workers: usize) -> Plan<'static> {
-        Plan { order: Order::Breadth, workers, large: 20_000, team: None }
+        Plan { order: Order::Breadth, workers, large: 20_000, team: None, keep: None }
     }
 }
 
@@ -48,8 +52,8 @@ pub(crate) struct Found<T> {
     pub(crate) kept: Vec<Vec<Vec<u32>>>,
 }
 
-/// States expanded before their successors are inserted.
-const BATCH: usize = 256;
+/// States expanded before their successors are inserted: few in tests, whose searches are small.
+const BATCH: usize = if cfg!(test) { 16 } else { 256 };
 /// Numbers that the successors of a batch may have: wide rows make small batches.
 const WIDE: usize = 1 << 20;
 /// A batch that takes longer than this is cut short, so that limits are heeded.
@@ -65,6 +69,21 @@ pub(crate) struct Worker<O> {
     own: Successors,
 }
 
+/// A search between two batches: what was found, and how many states were expanded.
+pub(crate) struct Standing {
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) states: u64,
+}
+
+/// Somebody who looks at a search now and then, and when a limit ends it.
+pub(crate) trait Onlooker<T>: Sync {
+    /// Whether to look now.
+    fn is_due(&self) -> bool;
+
+    /// Looks.
+    fn look(&self, tables: &T, standing: &Standing);
+}
+
 /// Searches from the rows in `initial`, unless a limit was reached before all of them were known.
 pub(crate) fn search<S: System>(
     system: &S,
@@ -73,37 +92,101 @@ pub(crate) fn search<S: System>(
     plan: Plan<'_>,
     meter: &mut Meter<'_>,
 ) -> Found<S::Tables> {
-    let mut initial = match initial {
-        Ok(initial) => initial,
-        Err(limit) => {
-            return Found { ended: Ended::Limit(limit), tables, states: 0, kept: Vec::new() };
+    match initial {
+        Ok(initial) => {
+            go_on(system, tables, Standing::first(plan.order, initial), plan, None, meter)
         }
-    };
-    let mut shared = Shared::new(system, tables, 1);
-    let mut shard = Shard::new(plan.order);
-    initial.notes.iter_mut().for_each(|n| n.parent = ROOT);
-    shard.insert(&initial);
-    drop(initial);
+        Err(limit) => Found { ended: Ended::Limit(limit), tables, states: 0, kept: Vec::new() },
+    }
+}
+
+impl Standing {
+    /// Before the first step.
+    pub(crate) fn first(order: Order, mut initial: Successors) -> Standing {
+        let mut shard = Shard::new(order, 1);
+        initial.notes.iter_mut().for_each(|n| n.parent = ROOT);
+        shard.insert(&initial);
+        Standing { shards: vec![shard], states: 0 }
+    }
+}
+
+/// Goes on with a search.
+pub(crate) fn go_on<S: System>(
+    system: &S,
+    mut tables: S::Tables,
+    mut standing: Standing,
+    plan: Plan<'_>,
+    onlooker: Option<&dyn Onlooker<S::Tables>>,
+    meter: &mut Meter<'_>,
+) -> Found<S::Tables> {
     let workers = if plan.order == Order::Depth { 1 } else { plan.workers.clamp(1, 64) };
     let large = if workers > 1 { plan.large } else { u32::MAX };
-    let mut first = Worker::new(0, shard, Alone { large });
-    first.run(&shared, Some(meter));
-    let mut team = vec![first.shard];
-    if !shared.is_stopped() && workers > 1 && team[0].has_more() {
-        let before = shared.own_states();
-        shared = Shared::new(system, shared.into_tables(), workers);
-        shared.states = before.into();
-        let dealt = team.remove(0).deal_out(workers as u32, |row| owner(row, workers as u32));
-        team = by_threads(&shared, dealt, meter);
+    let is_due = || onlooker.is_some_and(|o| o.is_due());
+    if standing.shards.len() > 1 && standing.shards.len() != workers {
+        standing.deal_out(workers);
     }
-    let ended = match shared.reason() {
+    let reason = loop {
+        let Standing { mut shards, states } = standing;
+        let mut shared = Shared::new(system, tables, shards.len());
+        shared.states = states.into();
+        shared.is_due = onlooker.is_some().then_some(&is_due);
+        shards = match shards.pop() {
+            Some(only) if shards.is_empty() => {
+                let mut first = Worker::new(0, only, Alone { large });
+                first.run(&shared, Some(meter));
+                vec![first.shard]
+            }
+            last => {
+                shards.extend(last);
+                by_threads(&shared, shards, meter)
+            }
+        };
+        standing = Standing { shards, states: shared.own_states() };
+        let (pause, reason, stopped) = (shared.is_pause(), shared.reason(), shared.is_stopped());
+        tables = shared.into_tables();
+        let at_limit = matches!(reason, Some((_, Ended::Limit(_))));
+        if let Some(onlooker) = onlooker.filter(|_| pause || at_limit) {
+            onlooker.look(&tables, &standing);
+        }
+        if pause {
+            continue;
+        }
+        let is_large = workers > 1 && standing.shards.len() == 1 && standing.shards[0].has_more();
+        if stopped || !is_large {
+            break reason;
+        }
+        standing.deal_out(workers);
+    };
+    let Standing { shards: team, states } = standing;
+    let ended = match reason {
         Some((Some(goal), Ended::Complete)) => Ended::Found(path(&team, goal)),
         Some((_, ended)) => ended,
         None => Ended::Complete,
     };
-    meter.states = shared.states();
+    meter.states = states;
     let kept = kept(system, &team).into_iter().map(|id| path(&team, id)).collect();
-    Found { ended, kept, states: shared.states(), tables: shared.into_tables() }
+    Found { ended, kept, states, tables }
+}
+
+impl Standing {
+    /// Whether all states that it names are there.
+    pub(crate) fn is_sound(&self) -> bool {
+        let count = self.shards.len() as u32;
+        let is_there = |name: u32| name / count < self.shards[(name % count) as usize].store.len();
+        let is_good = |shard: &Shard| {
+            let mut parents = shard.store.parents(0);
+            parents.all(|parent| parent == ROOT || is_there(parent))
+                && shard.in_level == self.shards[0].in_level
+        };
+        self.shards.iter().all(is_good)
+    }
+
+    /// The same with another number of shards.
+    fn deal_out(&mut self, workers: usize) {
+        let workers = workers as u32;
+        let shards = std::mem::take(&mut self.shards);
+        self.shards = deal_out(shards, workers, |row| owner(row, workers));
+    }
 }
 
 /// Goes on with one thread per shard.
@@ -152,7 +235,9 @@ fn kept<S: System>(system: &S, team: &[Shard]) -> Vec<u32> {
 fn path(team: &[Shard], goal: u32) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
     let mut at = goal;
-    while at != ROOT {
+    // A search that was damaged where it was kept might go round in circles.
+    let most: usize = team.iter().map(|shard| shard.store.len() as usize).sum();
+    while at != ROOT && rows.len() <= most {
         let (row, parent) = team[at as usize % team.len()].state(at / team.len() as u32);
         rows.push(row);
         at = parent;
@@ -182,7 +267,10 @@ impl<O> Worker<O> {
         }
         loop {
             let mut expanded = 0;
-            self.shard.begin_level();
+            // A search that goes on may be in the middle of a level.
+            if !self.shard.in_level {
+                self.shard.begin_level();
+            }
             while self.shard.is_in_level() && !shared.is_stopped() {
                 expanded += self.batch(shared, &mut meter) as u64;
                 self.outbox.exchange(shared, &mut self.shard);
@@ -194,6 +282,9 @@ impl<O> Worker<O> {
                     None => self.report(shared, 0, &mut meter),
                 }
             };
+            if goes_on || !shared.is_stopped() {
+                self.shard.in_level = false;
+            }
             if !goes_on {
                 return;
             }
@@ -299,6 +390,7 @@ impl<O> Worker<O> {
             if let Err(limit) = looked {
                 shared.end(None, Ended::Limit(limit));
             }
+            shared.pause_if_due();
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The states of one worker, and which of them are expanded next.
 
+use crate::keep::{In, NotKept, Out};
+
+use super::links::ROOT;
 use super::store::{Inserted, Note, Store};
 use super::system::{Sleep, Successors};
 
@@ -11,9 +14,6 @@ pub(crate) enum Order {
     /// Newest first: deep goals are found early, and few states wait.
     Depth,
 }
-
-/// The parent of an initial state.
-pub(crate) const ROOT: u32 = u32::MAX;
 
 /// The states of one worker.
 pub(crate) struct Shard {
@@ -31,13 +31,16 @@ pub(crate) struct Shard {
     woken: Vec<(u32, Sleep)>,
     /// Those that have woken up in this level of a breadth-first search.
     woken_now: Vec<(u32, u32)>,
+    /// A level of a breadth-first search was begun and has not ended.
+    pub(super) in_level: bool,
     pub(super) order: Order,
 }
 
 impl Shard {
-    pub(super) fn new(order: Order) -> Shard {
+    /// One of so many workers.
+    pub(super) fn new(order: Order, workers: u32) -> Shard {
         Shard {
-            store: Store::default(),
+            store: Store::new(workers),
             cursor: 0,
             stack: Vec::new(),
             level_end: 0,
@@ -45,13 +48,14 @@ impl Shard {
             asleep: Vec::new(),
             woken: Vec::new(),
             woken_now: Vec::new(),
+            in_level: false,
             order,
         }
     }
 
-    /// For a breadth-first search.
-    pub(crate) fn breadth_first() -> Shard {
-        Shard::new(Order::Breadth)
+    /// For a breadth-first search by so many workers.
+    pub(crate) fn breadth_first(workers: u32) -> Shard {
+        Shard::new(Order::Breadth, workers)
     }
 
     pub(super) fn has_more(&self) -> bool {
@@ -71,7 +75,7 @@ impl Shard {
     }
 
     /// The bytes in use after the next growth of the table, if that is due within `more` states.
-    pub(super) fn bytes_after(&self, more: usize) -> usize {
+    pub(crate) fn bytes_after(&self, more: usize) -> usize {
         let waiting = self.stack.capacity() + self.asleep.capacity();
         self.store.bytes_after(more) + waiting * 4
     }
@@ -80,13 +84,14 @@ impl Shard {
     pub(crate) fn state(&self, id: u32) -> (Vec<u32>, u32) {
         let mut row = Vec::new();
         self.store.row(id, &mut row);
-        (row, self.store.note(id).parent)
+        (row, self.store.parent(id))
     }
 
     /// Begins a level of a breadth-first search: with all that waits, as it is now.
     pub(super) fn begin_level(&mut self) {
+        self.in_level = true;
         (self.first, self.level_end) = (self.cursor, self.store.len());
-        let asleep = (self.first..self.level_end).map(|id| self.store.note(id).asleep);
+        let asleep = (self.first..self.level_end).map(|id| self.store.asleep(id));
         self.asleep.clear();
         self.asleep.extend(asleep);
         self.woken_now.sort_unstable();
@@ -94,7 +99,7 @@ impl Shard {
             match self.woken.last_mut() {
                 Some((last, sleep)) if *last == id => sleep.awake |= woken,
                 _ => {
-                    let asleep = self.store.note(id).asleep;
+                    let asleep = self.store.asleep(id);
                     self.woken.push((id, Sleep { awake: woken, asleep }));
                 }
             }
@@ -114,7 +119,7 @@ impl Shard {
         let (id, asleep) = match self.order {
             Order::Depth => {
                 let id = self.stack.pop()?;
-                (id, self.store.note(id).asleep)
+                (id, self.store.asleep(id))
             }
             Order::Breadth if self.cursor < self.level_end => {
                 self.cursor += 1;
@@ -136,7 +141,7 @@ impl Shard {
             match inserted {
                 Inserted::New(id) if self.order == Order::Depth => self.stack.push(id),
                 Inserted::Woken(id, woken) if self.order == Order::Depth => {
-                    let asleep = self.store.note(id).asleep;
+                    let asleep = self.store.asleep(id);
                     self.woken.push((id, Sleep { awake: woken, asleep }));
                 }
                 // What is for the next level will be expanded with fewer asleep.
@@ -148,30 +153,122 @@ impl Shard {
         }
     }
 
-    /// Splits these states among `workers`, between two levels; `owner` says whose a row is.
-    pub(super) fn deal_out(self, workers: u32, owner: impl Fn(&[u32]) -> u32) -> Vec<Shard> {
-        let mut team: Vec<Shard> = (0..workers).map(|_| Shard::new(self.order)).collect();
-        let mut number: Vec<u32> = Vec::with_capacity(self.store.len() as usize);
-        let mut row = Vec::new();
-        for id in 0..self.store.len() {
-            self.store.row(id, &mut row);
-            let to = owner(&row);
-            let shard = &mut team[to as usize];
-            let mut note: Note = self.store.note(id);
-            if note.parent != ROOT {
-                // A parent is always older than its children.
-                note.parent = number[note.parent as usize];
-            }
-            number.push(shard.store.len() * workers + to);
-            shard.store.insert_batch(row.len(), &row, &[note], &mut |_, _| {});
-            if id < self.cursor {
-                shard.cursor += 1;
+    /// Writes all of it, breadth first.
+    pub(crate) fn write(&self, out: &mut Out<'_>) {
+        self.store.write(out);
+        let [expanded, rest, _] = self.parts();
+        out.number(u64::from(self.in_level));
+        out.number(expanded.end.into());
+        out.number(rest.end.into());
+        rest.for_each(|id| out.number(self.asleep[(id - self.first) as usize].into()));
+        out.number(self.woken.len() as u64);
+        for &(id, Sleep { awake, asleep }) in &self.woken {
+            [id, awake, asleep].into_iter().for_each(|n| out.number(n.into()));
+        }
+        out.number(self.woken_now.len() as u64);
+        for &(id, woken) in &self.woken_now {
+            [id, woken].into_iter().for_each(|n| out.number(n.into()));
+        }
+    }
+
+    /// Reads this. `is_row` says whether a row may be, `room` whether so many bytes may be in use.
+    pub(crate) fn read(
+        from: &mut In<'_>,
+        (workers, most_wide): (u32, u32),
+        is_row: &dyn Fn(&[u32]) -> bool,
+        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
+    ) -> Result<Shard, NotKept> {
+        let store = Store::read(from, (workers, most_wide), is_row, room)?;
+        let len = store.len();
+        let known = |from: &mut In<'_>| from.at_most(len).and_then(below(len));
+        let mut shard = Shard { store, ..Shard::breadth_first(workers) };
+        shard.in_level = from.at_most(1)? == 1;
+        shard.cursor = from.at_most(len)?;
+        shard.level_end = from.at_most(len)?;
+        shard.first = shard.cursor;
+        for _ in shard.first..shard.level_end {
+            shard.asleep.push(from.at_most(u32::MAX)?);
+        }
+        for _ in 0..from.number()? {
+            let id = known(from)?;
+            let (awake, asleep) = (from.at_most(u32::MAX)?, from.at_most(u32::MAX)?);
+            shard.woken.push((id, Sleep { awake, asleep }));
+        }
+        for _ in 0..from.number()? {
+            shard.woken_now.push((known(from)?, from.at_most(u32::MAX)?));
+        }
+        if shard.level_end < shard.cursor { Err(NotKept::Damaged) } else { Ok(shard) }
+    }
+
+    /// Where the states lie that were expanded, that are still to be expanded in this level, and that
+    /// were found in it.
+    fn parts(&self) -> [std::ops::Range<u32>; 3] {
+        let end = if self.in_level { self.level_end } else { self.cursor };
+        [0..self.cursor, self.cursor..end, end..self.store.len()]
+    }
+}
+
+/// What is below `len`.
+fn below(len: u32) -> impl Fn(u32) -> Result<u32, NotKept> {
+    move |n| if n < len { Ok(n) } else { Err(NotKept::Damaged) }
+}
+
+/// Deals the states of `shards` out anew among `workers`, breadth first; `owner` says whose a row is. The
+/// search goes on where it was, in the middle of a level, too.
+pub(super) fn deal_out(
+    shards: Vec<Shard>,
+    workers: u32,
+    owner: impl Fn(&[u32]) -> u32,
+) -> Vec<Shard> {
+    let before = shards.len() as u32;
+    let mut team: Vec<Shard> = (0..workers).map(|_| Shard::breadth_first(workers)).collect();
+    let mut row = Vec::new();
+    // What each state will be called, before any is inserted: a parent may lie in a later shard.
+    let mut names: Vec<Vec<u32>> = shards.iter().map(|_| Vec::new()).collect();
+    let mut lens = vec![0; workers as usize];
+    for part in 0..3 {
+        for (shard, names) in shards.iter().zip(&mut names) {
+            for id in shard.parts()[part].clone() {
+                shard.store.row(id, &mut row);
+                let to = owner(&row);
+                names.push(lens[to as usize] * workers + to);
+                lens[to as usize] += 1;
             }
         }
-        for (id, woken) in self.woken_now {
-            let at = number[id as usize];
+    }
+    let name = |at: u32| names[(at % before) as usize][(at / before) as usize];
+    for part in 0..3 {
+        for (shard, names) in shards.iter().zip(&names) {
+            let ids = shard.parts()[part].clone();
+            for (id, parent) in ids.clone().zip(shard.store.parents(ids.start)) {
+                shard.store.row(id, &mut row);
+                let to = &mut team[(names[id as usize] % workers) as usize];
+                let parent = if parent == ROOT { ROOT } else { name(parent) };
+                let note = Note { parent, asleep: shard.store.asleep(id) };
+                to.store.insert_batch(row.len(), &row, &[note], &mut |_, _| {});
+                if part == 1 {
+                    to.asleep.push(shard.asleep[(id - shard.first) as usize]);
+                }
+            }
+        }
+        for shard in &mut team {
+            match part {
+                0 => (shard.first, shard.cursor) = (shard.store.len(), shard.store.len()),
+                1 => shard.level_end = shard.store.len(),
+                _ => {}
+            }
+        }
+    }
+    for (shard, names) in shards.iter().zip(&names) {
+        for &(id, sleep) in &shard.woken {
+            let at = names[id as usize];
+            team[(at % workers) as usize].woken.push((at / workers, sleep));
+        }
+        for &(id, woken) in &shard.woken_now {
+            let at = names[id as usize];
             team[(at % workers) as usize].woken_now.push((at / workers, woken));
         }
-        team
+        team.iter_mut().for_each(|to| to.in_level = shard.in_level);
     }
+    team
 }

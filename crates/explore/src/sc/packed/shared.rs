@@ -26,6 +26,10 @@ pub(crate) struct Shared<'s, S: System> {
     pub(crate) system: &'s S,
     pub(crate) tables: RwLock<S::Tables>,
     stop: AtomicBool,
+    /// Workers stopped so that somebody may look at what they have, and will go on.
+    paused: AtomicBool,
+    /// Whether it is time for that.
+    pub(super) is_due: Option<&'s (dyn Fn() -> bool + Sync)>,
     ended: Mutex<Option<(Option<u32>, Ended)>>,
     /// States that were expanded here, and in other processes as far as that is known.
     pub(super) states: AtomicU64,
@@ -40,6 +44,8 @@ impl<'s, S: System> Shared<'s, S> {
             system,
             tables: RwLock::new(tables),
             stop: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
+            is_due: None,
             ended: Mutex::new(None),
             states: AtomicU64::new(0),
             elsewhere: AtomicU64::new(0),
@@ -55,6 +61,19 @@ impl<'s, S: System> Shared<'s, S> {
     /// Stops the workers, because one of another process knows why.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops the workers where they are, if it is time for a pause.
+    pub(super) fn pause_if_due(&self) {
+        if self.is_due.is_some_and(|is_due| is_due()) {
+            self.paused.store(true, Ordering::Relaxed);
+            self.stop();
+        }
+    }
+
+    /// Whether nothing else has stopped the workers.
+    pub(super) fn is_pause(&self) -> bool {
+        self.paused.load(Ordering::Relaxed) && self.reason().is_none()
     }
 
     /// Stops the workers, for a reason that concerns a state, if it does. The first reason counts.

@@ -1,68 +1,20 @@
-//! States packed into bits and kept once each in one flat table.
+//! States packed into few bytes and kept once each.
 //!
 //! A state is a row of small numbers (which local state each thread is in, which value each
-//! location holds, what else a search carries along). Each field gets as many bits as its largest
-//! value so far needs; when a field outgrows its bits, the rows are packed anew. Rows lie in
-//! chunks, so that growing never copies them, and are numbered in the order of their arrival:
-//! the rows behind a cursor are the queue of a breadth-first search.
+//! location holds, what else a search carries along). It is kept as a [key](Form), mostly the numbers of
+//! its two halves, and the threads that are asleep ([`Entries`]), with a link to the state that it was found
+//! from ([`Links`]), and found again by its hash ([`Index`]): some 10 bytes in all. States are
+//! numbered in the order of their arrival: those behind a cursor are the queue of a breadth-first search.
 
-use hashbrown::HashTable;
+use weakspot_core::Value;
 
-/// Where each field of a row lies.
-#[derive(Clone, Debug, Default)]
-struct Layout {
-    /// Per field its bits, the word that it lies in, and its place there.
-    fields: Vec<(u8, u32, u8)>,
-    words: usize,
-}
+use crate::keep::{In, NotKept, Out};
 
-impl Layout {
-    fn new(widths: impl Iterator<Item = u8>) -> Layout {
-        let (mut word, mut at) = (0, 0);
-        let mut fields = Vec::new();
-        for width in widths {
-            if at + width > 64 {
-                word += 1;
-                at = 0;
-            }
-            fields.push((width, word, at));
-            at += width;
-        }
-        Layout { fields, words: word as usize + 1 }
-    }
-
-    /// Packs `row` into `words`, which are 0; false if a field does not fit.
-    fn pack(&self, row: &[u32], words: &mut [u64]) -> bool {
-        let mut lost = u64::from(row.len() > self.fields.len());
-        for (&value, &(width, word, at)) in row.iter().zip(&self.fields) {
-            let value = u64::from(value);
-            lost |= value >> width;
-            // A field of no bits at the end of a word has its place at 64.
-            words[word as usize] |= value << (at & 63);
-        }
-        lost == 0
-    }
-
-    fn unpack(&self, words: &[u64], row: &mut Vec<u32>) {
-        row.clear();
-        row.extend(self.fields.iter().map(|&(width, word, at)| {
-            ((words[word as usize] >> (at & 63)) & ((1 << width) - 1)) as u32
-        }));
-    }
-
-    /// A layout in which `row` fits, too, with room to grow.
-    fn widened(&self, row: &[u32]) -> Layout {
-        let fields = self.fields.len().max(row.len());
-        Layout::new((0..fields).map(|i| {
-            let has = self.fields.get(i).map_or(0, |f| f.0);
-            let needs = 32 - row.get(i).copied().unwrap_or(0).leading_zeros() as u8;
-            if needs > has { needs.max((has + 2).min(32)) } else { has }
-        }))
-    }
-}
-
-/// Rows per chunk.
-const CHUNK: usize = 1 << 14;
+use super::entries::{Entries, KeyBits};
+use super::form::{Form, MOST_WORDS};
+use super::halves::hash;
+use super::index::{Index, Place};
+use super::links::Links;
 
 /// What a state carries besides its row.
 #[derive(Clone, Copy, Debug)]
@@ -83,44 +35,82 @@ pub(crate) enum Inserted {
 }
 
 /// A set of packed states.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Store {
-    layout: Layout,
-    rows: Vec<Vec<u64>>,
-    notes: Vec<Vec<Note>>,
-    table: HashTable<u32>,
-    len: u32,
-    packed: Vec<u64>,
-    hashes: Vec<u64>,
+    form: Form,
+    entries: Entries,
+    links: Links,
+    index: Index,
+    /// With so many states it is looked at again which form is the best.
+    look_again: u32,
+    /// The keys of the rows of a batch.
+    keys: Vec<u64>,
 }
 
+/// With so many states it is looked at which form is the best. Before, memory does not matter.
+const LOOKS: [u32; 2] = [1 << 16, 1 << 20];
+/// How far ahead is looked for what will be needed.
+const AHEAD: usize = 16;
+
 impl Store {
+    /// One of so many workers, whose names its states have.
+    pub(crate) fn new(workers: u32) -> Store {
+        Store {
+            form: Form::new(),
+            entries: Entries::new(KeyBits::Whole(0), 0),
+            links: Links::new(workers),
+            index: Index::larger(0),
+            look_again: LOOKS[0],
+            keys: Vec::new(),
+        }
+    }
+
     pub(crate) fn len(&self) -> u32 {
-        self.len
+        self.entries.len()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let row = self.layout.words.max(1) * 8 + size_of::<Note>();
-        self.rows.len() * CHUNK * row + table_bytes(self.table.capacity())
+        self.bytes_without_index() + self.index.bytes()
+    }
+
+    fn bytes_without_index(&self) -> usize {
+        self.form.bytes() + self.entries.bytes() + self.links.bytes()
     }
 
     /// The bytes in use after the next growth of the table, if that is due within `more` states.
     pub(crate) fn bytes_after(&self, more: usize) -> usize {
-        let grows = self.table.len() + more > self.table.capacity();
-        self.bytes() + if grows { table_bytes(self.table.capacity() * 2) } else { 0 }
+        let then = self.len().saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+        match self.index.is_full(then) {
+            true => self.bytes_without_index() + Index::bytes_of_larger(then),
+            false => self.bytes(),
+        }
     }
 
     pub(crate) fn row(&self, id: u32, row: &mut Vec<u32>) {
-        self.layout.unpack(words(&self.rows, self.layout.words, id), row);
+        let mut key = [0; MOST_WORDS];
+        let key = &mut key[..self.entries.words()];
+        self.entries.load(id, key);
+        self.form.unpack(key, row);
     }
 
-    pub(crate) fn note(&self, id: u32) -> Note {
-        self.notes[id as usize / CHUNK][id as usize % CHUNK]
+    /// The threads that are asleep in a state.
+    pub(crate) fn asleep(&self, id: u32) -> u32 {
+        self.entries.asleep(id)
+    }
+
+    /// The state that a state was found from.
+    pub(crate) fn parent(&self, id: u32) -> u32 {
+        self.links.parent(id)
+    }
+
+    /// The same for states from `id` on, one after the other.
+    pub(crate) fn parents(&self, id: u32) -> impl Iterator<Item = u32> {
+        self.links.from(id)
     }
 
     /// Inserts the rows of a batch, `width` numbers each, one after another; `each` hears what
-    /// came of each. All rows are packed and hashed before the table is probed, so that the
-    /// probes' cache misses overlap.
+    /// came of each. All rows are packed before the table is probed, so that the probes' cache
+    /// misses overlap.
     pub(crate) fn insert_batch(
         &mut self,
         width: usize,
@@ -132,100 +122,172 @@ impl Store {
             return;
         }
         while !self.pack_batch(width, rows) {}
-        let n = self.layout.words;
-        let packed = std::mem::take(&mut self.packed);
-        let hashes = std::mem::take(&mut self.hashes);
-        for (i, &note) in notes.iter().enumerate() {
-            each(i, self.insert(&packed[i * n..(i + 1) * n], hashes[i], note));
+        let asleep = notes.iter().fold(0, |all, note| all | note.asleep);
+        let bits = self.form.bits();
+        if !self.entries.fits(bits, asleep) {
+            let entries = std::mem::take(&mut self.entries);
+            self.entries = entries.changed(bits, asleep, |old, new| new.copy_from_slice(old));
         }
-        self.packed = packed;
-        self.hashes = hashes;
+        let keys = std::mem::take(&mut self.keys);
+        let words = self.entries.words();
+        for (i, &note) in notes.iter().enumerate() {
+            if let Some(later) = keys.get((i + AHEAD) * words..(i + AHEAD + 1) * words) {
+                self.index.prefetch(hash(later));
+            }
+            each(i, self.insert(&keys[i * words..(i + 1) * words], note));
+        }
+        self.keys = keys;
+        if self.len() >= self.look_again {
+            self.look_again = next_look(self.len());
+            if let Some(form) = self.form.better(&self.entries) {
+                self.take_form(form);
+            }
+        }
     }
 
-    /// Packs and hashes a batch; false if the layout had to grow on the way.
+    /// Packs a batch; false if keys had to change on the way.
     fn pack_batch(&mut self, width: usize, rows: &[u32]) -> bool {
-        let n = self.layout.words;
-        self.packed.clear();
-        self.packed.resize(rows.len() / width * n, 0);
-        self.hashes.clear();
-        if n == 0 {
-            self.grow(&rows[..width]);
-            return false;
-        }
-        for (row, words) in rows.chunks_exact(width).zip(self.packed.chunks_exact_mut(n)) {
-            if !self.layout.pack(row, words) {
-                self.grow(row);
+        let words = self.entries.words();
+        self.keys.clear();
+        self.keys.resize(rows.len() / width * words, 0);
+        for (row, key) in rows.chunks_exact(width).zip(self.keys.chunks_exact_mut(words)) {
+            if !self.form.pack(row, key) {
+                if let Some(form) = self.form.widen(row) {
+                    self.take_form(form);
+                }
                 return false;
             }
-            self.hashes.push(hash(words));
         }
         true
     }
 
-    fn insert(&mut self, row: &[u64], hash_: u64, note: Note) -> Inserted {
-        let Store { rows, notes, table, layout, .. } = self;
-        let n = layout.words;
-        if let Some(&id) = table.find(hash_, |&id| words(rows, n, id) == row) {
-            let known = &mut notes[id as usize / CHUNK][id as usize % CHUNK];
-            let woken = known.asleep & !note.asleep;
-            known.asleep &= note.asleep;
-            return if woken == 0 { Inserted::Known } else { Inserted::Woken(id, woken) };
+    /// Keeps all states in another form, which has room for them.
+    fn take_form(&mut self, mut form: Form) {
+        let entries = std::mem::take(&mut self.entries);
+        let mut row = Vec::new();
+        // How many halves there are is known once all have been met.
+        let (mut old, mut new) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        let unmet = if form.is_new() { entries.len() } else { 0 };
+        for id in 0..unmet {
+            let key = &mut old[..entries.words()];
+            entries.load(id, key);
+            self.form.unpack(key, &mut row);
+            form.pack(&row, &mut new);
         }
-        let id = self.len;
-        self.len += 1;
-        if (id as usize).is_multiple_of(CHUNK) {
-            rows.push(Vec::with_capacity(CHUNK * n));
-            notes.push(Vec::with_capacity(CHUNK));
+        self.entries = entries.changed(form.bits(), 0, |key, new| {
+            self.form.unpack(key, &mut row);
+            form.pack(&row, new);
+        });
+        self.form = form;
+        self.find_anew();
+    }
+
+    fn insert(&mut self, key: &[u64], note: Note) -> Inserted {
+        let Store { entries, index, .. } = self;
+        let hash_ = hash(key);
+        let place = match index.find(hash_, |id| entries.is(id, key)) {
+            Place::Known(id) => {
+                let asleep = entries.asleep(id);
+                let woken = asleep & !note.asleep;
+                if woken == 0 {
+                    return Inserted::Known;
+                }
+                entries.set_asleep(id, asleep & note.asleep);
+                return Inserted::Woken(id, woken);
+            }
+            Place::Free(line, slot) => (line, slot),
+        };
+        let id = entries.len();
+        entries.push(key, note.asleep);
+        self.links.push(note.parent);
+        match index.is_full(id + 1) {
+            false => index.put(place, hash_, id),
+            true => self.find_anew(),
         }
-        rows[id as usize / CHUNK].extend_from_slice(row);
-        notes[id as usize / CHUNK].push(note);
-        table.insert_unique(hash_, id, |&id| hash(words(rows, n, id)));
         Inserted::New(id)
     }
 
-    /// Packs everything anew so that `row` fits.
-    fn grow(&mut self, row: &[u32]) {
-        let old = std::mem::take(&mut self.layout);
-        self.layout = old.widened(row);
-        let n = self.layout.words;
-        let mut fields = Vec::new();
-        for chunk in &mut self.rows {
-            let mut repacked = vec![0; chunk.len() / old.words * n];
-            // With room for the rows that are still to come.
-            repacked.reserve_exact(CHUNK * n - repacked.len());
-            for (from, to) in chunk.chunks_exact(old.words).zip(repacked.chunks_exact_mut(n)) {
-                old.unpack(from, &mut fields);
-                self.layout.pack(&fields, to);
+    /// Makes the table anew, with room for more.
+    fn find_anew(&mut self) {
+        self.index = Index::default();
+        self.index = Index::larger(self.len());
+        let mut key = [0; MOST_WORDS];
+        let key = &mut key[..self.entries.words()];
+        let mut hashes = [0; AHEAD];
+        for first in (0..self.len()).step_by(AHEAD) {
+            let ids = first..self.len().min(first + AHEAD as u32);
+            for (id, hash_) in ids.clone().zip(&mut hashes) {
+                self.entries.load(id, key);
+                *hash_ = hash(key);
+                self.index.prefetch(*hash_);
             }
-            *chunk = repacked;
+            ids.zip(hashes).for_each(|(id, hash_)| self.index.add(hash_, id));
         }
-        let rows = &self.rows;
-        self.table.clear();
-        for id in 0..self.len {
-            let hash_ = hash(words(rows, n, id));
-            self.table.insert_unique(hash_, id, |&id| hash(words(rows, n, id)));
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write(&self, out: &mut Out<'_>) {
+        self.form.write(out);
+        out.number(self.len().into());
+        out.number(self.entries.all_asleep().into());
+        let mut key = vec![0; self.entries.words()];
+        let bytes = self.entries.key_bytes();
+        let mut last = 0;
+        for (id, parent) in (0..self.len()).zip(self.parents(0)) {
+            self.entries.load(id, &mut key);
+            for (i, word) in key.iter().enumerate() {
+                out.bytes(&word.to_le_bytes()[..8.min(bytes - 8 * i)]);
+            }
+            out.number(self.asleep(id).into());
+            // Those that were found one after the other were mostly found from neighbours.
+            out.value(Value::from(parent) - last);
+            last = parent.into();
         }
+    }
+
+    /// Reads this, of rows with so many fields at most. `is_row` says whether a row may be, `room` whether so
+    /// many bytes may be in use.
+    pub(crate) fn read(
+        from: &mut In<'_>,
+        (workers, width): (u32, u32),
+        is_row: &dyn Fn(&[u32]) -> bool,
+        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
+    ) -> Result<Store, NotKept> {
+        let form = Form::read(from, width, room)?;
+        let len = from.at_most(u32::MAX)?;
+        let all_asleep = from.at_most(u32::MAX)?;
+        let entries = Entries::new(form.bits(), all_asleep);
+        let mut store = Store { form, entries, ..Store::new(workers) };
+        let mut key = vec![0; store.entries.words()];
+        let bytes = store.entries.key_bytes();
+        let (mut row, mut last) = (Vec::new(), 0);
+        for id in 0..len {
+            for (i, word) in key.iter_mut().enumerate() {
+                let mut whole = [0; 8];
+                from.bytes(&mut whole[..8.min(bytes - 8 * i)])?;
+                *word = u64::from_le_bytes(whole);
+            }
+            let asleep = from.at_most(all_asleep)?;
+            last = from.value()?.wrapping_add(last);
+            let parent = u32::try_from(last).map_err(|_| NotKept::Damaged)?;
+            let is_good = store.form.is_key(&key, &mut row)
+                && is_row(&row)
+                && store.insert(&key, Note { parent, asleep }) == Inserted::New(id);
+            if !is_good {
+                return Err(NotKept::Damaged);
+            }
+            if id.is_multiple_of(1024) {
+                room(store.bytes_after(1024))?;
+            }
+        }
+        store.look_again = next_look(store.len());
+        Ok(store)
     }
 }
 
-fn words(rows: &[Vec<u64>], n: usize, id: u32) -> &[u64] {
-    let at = id as usize % CHUNK * n;
-    &rows[id as usize / CHUNK][at..at + n]
-}
-
-/// What a table of this capacity allocates: a slot and a control byte each, one in eight free.
-fn table_bytes(capacity: usize) -> usize {
-    capacity * 8 / 7 * 5
-}
-
-fn hash(words: &[u64]) -> u64 {
-    let mut h = 0u64;
-    for &word in words {
-        h = (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        h ^= h >> 29;
-    }
-    h = h.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    h ^ (h >> 32)
+/// With how many states it is looked at again which form is the best.
+fn next_look(len: u32) -> u32 {
+    LOOKS.into_iter().find(|&look| look > len).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -236,21 +298,37 @@ mod tests {
 
     use super::*;
 
-    /// Rows whose fields, and whose number of fields, grow while they are inserted.
-    #[test]
-    fn a_store_is_a_set() {
-        let mut rng = Rng::new(7);
-        let mut store = Store::default();
+    /// Rows whose fields, and whose number of fields, grow while they are inserted; and what is read of
+    /// what was written. Some have many halves, some few.
+    fn check(seed: u64, rounds: u32, dense: bool) {
+        let mut rng = Rng::new(seed);
+        let mut store = Store::new(3);
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-        for round in 0..400u32 {
+        let mut notes_of: Vec<Note> = Vec::new();
+        for round in 0..rounds {
             let width = 3 + round as usize / 100 * 20;
             let most = 2 + (round * round) as usize;
+            // Two parts, each of which is one of few.
+            let part = |which: usize, fields: usize| {
+                let field = move |f: usize| which.wrapping_mul(f + 3) as u32 >> 3 & 15;
+                (0..fields).map(field).chain([which as u32])
+            };
+            let of_parts = |[a, b]: [usize; 2]| {
+                part(a, 12).chain(part(b, 12 + round as usize / 400)).collect()
+            };
             let rows: Vec<Vec<u32>> = (0..100)
-                .map(|_| {
-                    (0..width).map(|f| rng.below(if f < 2 { most } else { 2 }) as u32).collect()
+                .map(|_| match dense {
+                    true => of_parts([rng.below(400), rng.below(400)]),
+                    false => {
+                        let most = |f| if f < 3 { most } else { 2 };
+                        (0..width).map(|f| rng.below(most(f)) as u32).collect()
+                    }
                 })
                 .collect();
-            let notes = vec![Note { parent: 0, asleep: 0 }; rows.len()];
+            let width = rows[0].len();
+            let mut note =
+                |_| Note { parent: rng.below(1 << 20) as u32, asleep: rng.below(9) as u32 };
+            let notes: Vec<Note> = (0..rows.len()).map(&mut note).collect();
             store.insert_batch(width, &rows.concat(), &notes, &mut |i, inserted| {
                 // Fields that a row does not have count as 0.
                 let mut row = rows[i].clone();
@@ -258,17 +336,50 @@ mod tests {
                     row.pop();
                 }
                 match inserted {
-                    Inserted::New(id) => assert_eq!(known.insert(row, id), None),
-                    _ => assert!(known.contains_key(&row)),
+                    Inserted::New(id) => {
+                        assert_eq!(known.insert(row, id), None);
+                        assert_eq!(id as usize, notes_of.len());
+                        notes_of.push(notes[i]);
+                    }
+                    _ => {
+                        let note = &mut notes_of[known[&row] as usize];
+                        let woken = note.asleep & !notes[i].asleep;
+                        note.asleep &= notes[i].asleep;
+                        let as_it_was = match woken {
+                            0 => Inserted::Known,
+                            _ => Inserted::Woken(known[&row], woken),
+                        };
+                        assert_eq!(inserted, as_it_was);
+                    }
                 }
             });
         }
-        assert_eq!(store.len() as usize, known.len());
-        let mut row = Vec::new();
-        for (expected, id) in known {
-            store.row(id, &mut row);
-            assert_eq!(row[..expected.len()], expected);
-            assert!(row[expected.len()..].iter().all(|&f| f == 0));
+        assert!(store.len() > LOOKS[0], "{}", store.len());
+        assert_eq!(store.form.is_whole(), !dense);
+        let mut bytes = Vec::new();
+        let mut out = Out::new(&mut bytes);
+        store.write(&mut out);
+        out.end().expect("memory takes all");
+        let from = &mut &bytes[..];
+        let again = Store::read(&mut In::new(from), (3, 1_000), &|_| true, &mut |_| Ok(()));
+        for store in [store, again.expect("it is whole")] {
+            assert_eq!(store.len() as usize, known.len());
+            let mut row = Vec::new();
+            for (expected, &id) in &known {
+                store.row(id, &mut row);
+                assert_eq!(row[..expected.len()], *expected);
+                assert!(row[expected.len()..].iter().all(|&f| f == 0));
+                assert_eq!(store.asleep(id), notes_of[id as usize].asleep);
+            }
+            for (parent, note) in store.parents(0).zip(&notes_of) {
+                assert_eq!(parent, note.parent);
+            }
         }
+    }
+
+    #[test]
+    fn a_store_is_a_set() {
+        check(7, 1_000, false);
+        check(8, 1_500, true);
     }
 }

@@ -212,7 +212,8 @@ fn came(program: &Program, value: Option<Value>, team: Option<&dyn Team>, worker
     let product = Product::new(program, &threads, Ends { program, value });
     let Ok(initial) = product.initial(&mut threads, &mut meter) else { return Came::Fault };
     let plan = Plan { team, ..Plan::breadth_first(workers) };
-    let found = search_together(&product, threads, initial, plan, &mut meter);
+    let found =
+        search_together(&product, threads, initial, plan, &mut meter).expect("no resumption");
     let mut threads = found.tables;
     match found.ended {
         Ended::Complete => Came::Complete(found.states),
