@@ -15,6 +15,7 @@ mod minimise;
 mod open;
 mod settled;
 mod transactions;
+mod ways;
 mod window;
 
 pub use answer::{Answer, Complete, DecidedBy, Method};
@@ -24,5 +25,6 @@ pub use follow::{Broken, Following, Stopped};
 pub use minimise::{Minimal, minimise};
 pub use open::{Pairs, open_pairs};
 pub use transactions::{TxnAnswer, TxnClassified, classify_transactions};
+pub use ways::{Chosen, classify_open};
 pub use weakspot_sat::Meter;
 pub use window::{Excerpt, Refused, RefusedWhy, Window};

@@ -183,6 +183,25 @@ pub enum LogDifference {
     },
 }
 
+impl LogDifference {
+    /// What differs (`test`, `hash` or `state`), which of the two logs has it alone, and the state, if it is one.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, Option<usize>, String)> {
+        let only = |log| vec![("test", Some(log), String::new())];
+        match self {
+            LogDifference::Same(_) => Vec::new(),
+            LogDifference::OnlyFirst => only(0),
+            LogDifference::OnlySecond => only(1),
+            LogDifference::OtherTest => vec![("hash", None, String::new())],
+            LogDifference::States { first, second } => {
+                let both = [first, second].into_iter().enumerate();
+                let row = |log, state: &LoggedState| ("state", Some(log), state.to_string());
+                both.flat_map(|(log, states)| states.iter().map(move |s| row(log, s))).collect()
+            }
+        }
+    }
+}
+
 /// The tests of a log, with the model in their names where the other log has it.
 fn named_as_in(other: &LitmusLog, log: &LitmusLog) -> LitmusLog {
     let named = |(name, test): (&String, &LoggedTest)| {

@@ -25,7 +25,7 @@ mod wslog;
 pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
-    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, Recorded, RecordedTxns,
+    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, OpenRead, Recorded, RecordedTxns,
     write_history, write_history_commented, write_transactions,
 };
 pub use one::{each_batch, nth_history, sc_events};

@@ -17,6 +17,7 @@
 //!   answer comes with evidence that the checker accepts;
 //! - `transactions`: histories of transactions against the definitions of their models; every answer
 //!   comes with evidence that the checker accepts;
+//! - `ways`: histories of which it is open what some reads read, against all choices by definition;
 //! - `window`: windows of histories that are still being written: what they find is there, what
 //!   fits into one is found, and memory stays as it is.
 
@@ -29,4 +30,5 @@ mod parts;
 mod real_time;
 mod strong;
 mod transactions;
+mod ways;
 mod window;

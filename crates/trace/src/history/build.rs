@@ -36,6 +36,13 @@ pub struct Recorded {
     pub unchecked: Vec<String>,
 }
 
+/// A read whose value several writes may have written, and these, the initial one among them; operations have the
+/// numbers of the history.
+pub type OpenRead = (u32, Vec<u32>);
+
+/// In so many ways the writes of all such reads may be chosen at most.
+const MOST_WAYS: usize = 1024;
+
 /// A history while its file is read.
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -476,8 +483,13 @@ impl Builder {
         several
     }
 
-    /// The history, if each read reads what was written; also the lines of its operations.
-    pub(crate) fn finish(mut self, lines: Option<&mut Vec<u32>>) -> Result<Recorded, Wrong> {
+    /// The history, if each read reads what was written; also the lines of its operations, and the reads of which it
+    /// is open what they read, if somebody wants those.
+    pub(crate) fn finish(
+        mut self,
+        lines: Option<&mut Vec<u32>>,
+        open: Option<&mut Vec<OpenRead>>,
+    ) -> Result<Recorded, Wrong> {
         self.note_times();
         let threads = self.threads.len();
         let mut starts = vec![0u32; threads + 1];
@@ -490,7 +502,7 @@ impl Builder {
         self.sort(&starts);
         let initial = self.initial_values();
         let writes = self.writes();
-        let froms = self.reads_from(&starts, &initial, &writes)?;
+        let froms = self.reads_from(&starts, &initial, &writes, open)?;
         drop(writes);
         if let Some(lines) = lines {
             lines.clear();
@@ -584,14 +596,19 @@ impl Builder {
         writes
     }
 
-    /// What each operation reads, thread by thread.
+    /// What each operation reads, thread by thread; of those that are open, the first that it may.
     fn reads_from(
         &self,
         starts: &[u32],
         initial: &[Value],
         writes: &WriteTable,
+        mut open: Option<&mut Vec<OpenRead>>,
     ) -> Result<Vec<u32>, Wrong> {
         let mut result = vec![INITIAL; self.ops.len()];
+        let mut ways = 1;
+        if let Some(open) = &mut open {
+            open.clear();
+        }
         let (mut olds, mut froms) = (self.olds.iter(), self.froms.iter().peekable());
         for (i, number) in numbers(&self.of, starts).enumerate() {
             let op = self.ops[number as usize];
@@ -606,6 +623,23 @@ impl Builder {
                 None => self.found(op.var(), value, starts, initial, writes),
             };
             let place = said.map_or(self.places[i], |f| f.place);
+            let from = match (from, &mut open) {
+                (Err(message), Some(open)) if said.is_none() => {
+                    let candidates = self.candidates(number, value, initial);
+                    ways *= candidates.len();
+                    match candidates.first() {
+                        Some(&first) if ways <= MOST_WAYS => {
+                            open.push((number, candidates));
+                            Ok(first)
+                        }
+                        Some(_) => Err(format!(
+                            "{message}; there are more than {MOST_WAYS} ways to choose for all such reads"
+                        )),
+                        None => Err(message),
+                    }
+                }
+                (from, _) => from,
+            };
             let from = from.map_err(|m| {
                 let error = LogError::new(place.into(), m);
                 let unwritten = match writes.find(op.var(), value) {
@@ -640,6 +674,22 @@ impl Builder {
             Written::Never if is_initial => Ok(INITIAL),
             found => Err(self.not_found(&found, var, value, starts)),
         }
+    }
+
+    /// All that an operation may have read this value from.
+    #[cold]
+    fn candidates(&self, number: u32, value: Value, initial: &[Value]) -> Vec<u32> {
+        let var = self.ops[number as usize].var();
+        let is_initial = initial[var as usize] == value;
+        let is_write = |&other: &u32| {
+            let op = self.ops[other as usize];
+            other != number
+                && op.writes()
+                && op.var() == var
+                && self.values[other as usize] == value
+        };
+        let writes = (0..self.ops.len() as u32).filter(is_write);
+        is_initial.then_some(INITIAL).into_iter().chain(writes).collect()
     }
 
     /// What an operation reads that says so itself.

@@ -30,7 +30,7 @@ mod value;
 mod write;
 mod write_txns;
 
-pub use build::Recorded;
+pub use build::{OpenRead, Recorded};
 pub use csv::Columns;
 pub use format::HistoryFormat;
 pub use op_reader::{NextOps, OpReader};

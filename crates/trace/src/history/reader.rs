@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::build::{Builder, Recorded};
+use super::build::{Builder, OpenRead, Recorded};
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
@@ -17,6 +17,8 @@ pub struct HistoryReader {
     format: HistoryFormat,
     /// The lines of the operations of the last history, if somebody wants them.
     lines: Option<Vec<u32>>,
+    /// The reads of the last history of which it is open what they read, if somebody wants them.
+    open: Option<Vec<OpenRead>>,
     ended: Option<Result<(), LogError>>,
     unwritten: Option<Box<UnwrittenRead>>,
 }
@@ -46,7 +48,7 @@ impl HistoryReader {
 
     fn over(source: Source, format: HistoryFormat) -> HistoryReader {
         let items = Items::new(source, decoder(format), Builder::default());
-        HistoryReader { items, format, lines: None, ended: None, unwritten: None }
+        HistoryReader { items, format, lines: None, open: None, ended: None, unwritten: None }
     }
 
     /// A reader of a log whose lines have these columns.
@@ -58,6 +60,7 @@ impl HistoryReader {
             items,
             format: HistoryFormat::Csv,
             lines: None,
+            open: None,
             ended: None,
             unwritten: None,
         }
@@ -81,6 +84,18 @@ impl HistoryReader {
     #[must_use]
     pub fn lines(&self) -> &[u32] {
         self.lines.as_deref().unwrap_or_default()
+    }
+
+    /// From now on, a read of a value that was written more than once is no error as long as there are few ways to
+    /// choose which write it was: see [`open_reads`](HistoryReader::open_reads).
+    pub fn leave_open(&mut self) {
+        self.open = Some(Vec::new());
+    }
+
+    /// The reads of the last history of which it is open what they read. The history has the first choice for each.
+    #[must_use]
+    pub fn open_reads(&self) -> &[OpenRead] {
+        self.open.as_deref().unwrap_or_default()
     }
 
     /// Whether there is nothing to read any more: the text has ended, or is such that what follows
@@ -107,7 +122,8 @@ impl HistoryReader {
         if !self.read_next()? {
             return Ok(None);
         }
-        let history = std::mem::take(&mut self.items.builder).finish(self.lines.as_mut());
+        let builder = std::mem::take(&mut self.items.builder);
+        let history = builder.finish(self.lines.as_mut(), self.open.as_mut());
         history.map(Some).map_err(|wrong| {
             self.unwritten = wrong.unwritten;
             wrong.error
