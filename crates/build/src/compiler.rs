@@ -325,7 +325,7 @@ const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcm
                      --wrap=vsscanf,--wrap=__isoc99_sscanf,--wrap=__isoc23_sscanf,\
                      --wrap=__isoc99_vsscanf,--wrap=__isoc23_vsscanf,--wrap=__isoc23_strtol,\
                      --wrap=__isoc23_strtoul,--wrap=puts,--wrap=fputs,--wrap=fgets,--wrap=fread,\
-                     --wrap=fwrite";
+                     --wrap=fwrite,--wrap=strtok,--wrap=strtok_r,--wrap=qsort";
 
 /// No function is exempt: an attribute that asks for it becomes one that means nothing here.
 const EXEMPTIONS: [&str; 4] = [

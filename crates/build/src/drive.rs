@@ -9,7 +9,7 @@ use std::{env, fs, io, process};
 use crate::assembly::{self, Unseen};
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
-use crate::{bits, endless, unannounced};
+use crate::{bits, endless, unannounced, unused};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,7 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             text = unannounced::announce(&text);
         }
         text = endless::mark(&text);
+        text = unused::mark(&text);
         text += &notes(&unseen);
         unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));
         fs::write(&step.assembly, text).map_err(|e| failed("cannot write", e))?;

@@ -76,7 +76,7 @@ impl Added {
 
 /// Whether a step is an atomic operation that stores.
 pub(crate) fn is_atomic_store(step: &Step) -> bool {
-    step.order != Order::Plain && matches!(step.op.kind, OpKind::Write | OpKind::Update)
+    step.order != Order::Plain && (step.op.kind == OpKind::Write || step.op.kind.updates())
 }
 
 /// The order that has what both demand.

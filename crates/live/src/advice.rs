@@ -35,7 +35,7 @@ pub fn preventing(steps: &[Step], finding: &Finding, extra: &[Extra]) -> Vec<Ext
         let others = shown[i + 1..shown.len() - 1].iter().filter(|step| step.thread != thread);
         let store = shown[i];
         match store.op.kind {
-            OpKind::Update => true,
+            OpKind::Update | OpKind::Add => true,
             OpKind::Write if finding.model == OWN && store.order == Order::SeqCst => true,
             OpKind::Write => others.into_iter().any(|step| step.op.conflicts(store.op)),
             _ => false,
@@ -74,7 +74,7 @@ fn between(own: &[Step], seen: &[bool], model: Model) -> Vec<Extra> {
             (Model::Tso | Model::Pso(Drain::All), OpKind::Write) => {
                 i < last || released || step.op.conflicts(own[0].op)
             }
-            (Model::Pso(Drain::All), OpKind::Update) => i > 0,
+            (Model::Pso(Drain::All), OpKind::Update | OpKind::Add) => i > 0,
             // There it is an update: neither what is stored to the same bytes is pending after it
             // nor what a fence keeps before it.
             (OWN, OpKind::Write) => {

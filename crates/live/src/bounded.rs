@@ -31,8 +31,8 @@ pub use whole::BoundedWhole;
 
 use whole::{Part, Rest, Stretch};
 
-use crate::strategy::undecided;
-use crate::{Agent, Choice, Diverged, Ended, Next, OpKind, Strategy};
+use crate::strategy::{preempts, undecided};
+use crate::{Agent, Choice, Diverged, Ended, Next, Strategy};
 
 /// The strategy `bounded`.
 #[derive(Clone, Debug)]
@@ -179,14 +179,7 @@ impl Bounded {
     /// What it costs to let this agent run.
     fn cost(&self, next: &[Next], agent: Agent) -> u32 {
         let delay = u32::from(self.eager(next).is_some_and(|queue| queue != agent));
-        if agent.is_buffer() || Some(agent) == self.thread {
-            return delay;
-        }
-        let could = next.iter().any(|n| {
-            let leaves = matches!(n.op.kind, OpKind::Yield | OpKind::Exit);
-            Some(n.agent) == self.thread && n.ready() && !leaves
-        });
-        delay + u32::from(could)
+        delay + u32::from(!agent.is_buffer() && preempts(next, self.thread, agent))
     }
 
     /// Notes who could have run instead of `chosen`.

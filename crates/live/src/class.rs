@@ -17,6 +17,9 @@
 //! - *PSO*: the same for what fences have committed; and per location a list of who has accessed
 //!   it since its stores became pending, and which of them that committed.
 //!
+//! Additions that may be exchanged ([`OpKind::Add`]) do not happen before each other, so what an addition comes after is a
+//! clock of its own, which locations without additions do not have.
+//!
 //! An execution that has nothing but what happens before the access, and then the access, is the
 //! shortest of its class to show the report, and is what is shown.
 //!
@@ -108,6 +111,8 @@ struct Loc {
     /// there are bits.
     writes_known: u64,
     all_known: u64,
+    /// What an addition comes after, if there is any: the clock of all accesses but additions.
+    not_added: Vec<u32>,
     /// Whether there are others that it overlaps.
     overlaps: bool,
 }
@@ -179,7 +184,10 @@ impl Classes {
         let clock = &mut self.clock_mut(thread)[thread];
         *clock = count.max(*clock);
         if let Some((x, writes)) = self.touched.take() {
-            self.leave(thread, x, writes);
+            match step.op.kind {
+                OpKind::Add => self.leave_added(thread, x),
+                _ => self.leave(thread, x, writes),
+            }
         }
     }
 
@@ -193,6 +201,7 @@ impl Classes {
         self.clocks = wider(&self.clocks);
         self.clocks.resize(3 * new * new, 0);
         self.kept = wider(&self.kept);
+        self.locs.iter_mut().for_each(|loc| loc.not_added = wider(&loc.not_added));
         self.marks.resize(new, 0);
         self.depths.resize(new, 0);
         self.threads = new;
@@ -316,8 +325,13 @@ impl Classes {
         let around = self.around(number, x);
         let mut before = std::mem::take(&mut self.pending);
         self.find_pending(p, &around, &mut before);
+        let adds = step.op.kind == OpKind::Add;
         for &z in &around {
-            self.learn(p, z, kind.writes());
+            if adds && z == x {
+                self.learn_to_add(p, x);
+            } else {
+                self.learn(p, z, kind.writes());
+            }
         }
         for &(z, seen) in &before {
             self.report(at, p, z, seen);
@@ -350,7 +364,8 @@ impl Classes {
             }
         }
         let (start, end) = self.numbers.range(number);
-        if kind.writes() {
+        // Another addition need not come after this one.
+        if kind.writes() && !adds {
             // What is covered cannot be accessed any more without this event before.
             for &z in &around {
                 let (from, to) = self.numbers.range(self.locs[z].number);
@@ -400,6 +415,26 @@ impl Classes {
         }
     }
 
+    /// A thread gets to know what happens before its addition to a location.
+    fn learn_to_add(&mut self, p: usize, x: usize) {
+        let width = 3 * self.threads;
+        let loc = &mut self.locs[x];
+        if loc.not_added.is_empty() {
+            loc.not_added.extend_from_slice(&self.kept[(2 * x + 1) * width..][..width]);
+        }
+        join(&mut self.clocks[width * p..][..width], &loc.not_added);
+    }
+
+    /// An addition is over. Those who know it need not know the others.
+    fn leave_added(&mut self, p: usize, x: usize) {
+        let width = 3 * self.threads;
+        let clock = &self.clocks[width * p..][..width];
+        let (of_writes, of_all) = self.kept[2 * x * width..][..2 * width].split_at_mut(width);
+        join(of_writes, clock);
+        join(of_all, clock);
+        (self.locs[x].writes_known, self.locs[x].all_known) = (0, 0);
+    }
+
     /// The step that was about a location is over, and its fences with it.
     fn leave(&mut self, p: usize, x: usize, writes: bool) {
         let width = 3 * self.threads;
@@ -415,6 +450,9 @@ impl Classes {
             loc.all_known &= bit(p);
         }
         join(of_all, clock);
+        if !loc.not_added.is_empty() {
+            join(&mut loc.not_added, clock);
+        }
     }
 
     /// Which of the locations of this execution a location is.
@@ -433,6 +471,7 @@ impl Classes {
             loc.overlaps = !self.numbers.overlaps[at].is_empty();
             loc.stores.clear();
             loc.commits.clear();
+            loc.not_added.clear();
             // There is nothing to know yet.
             (loc.writes_known, loc.all_known) = (u64::MAX, u64::MAX);
             self.used += 1;

@@ -32,8 +32,14 @@
 //!   stopped in the end, because only the barred step is left.
 //! - *Buffers.* A store into a buffer concerns its thread only; its commit concerns everybody else: a
 //!   thread reads the same right before and right after one of its own stores leaves the buffer.
+//! - *Additions* whose results nobody uses do not conflict with each other ([`OpKind::Add`]). Of counts of references only the
+//!   last one to go is noticed: whoever goes is an addition, and the last one an update. So a step may become another one by
+//!   steps that it does not conflict with; then it does not sleep any more.
 //! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
 //!   counts as an update.
+//!
+//! Where the bytes of one that fails are also accessed in parts, whoever announces steps says that it is an update, whatever comes of it
+//! ([`Strategy::mixes`]).
 //!
 //! Complete when nothing is left, unless an execution was cut short, did not repeat what it had
 //! done, or a waited-for object was touched by other bytes than its own (then several independent
@@ -165,7 +171,9 @@ impl Dpor {
             let taken = (agent, op);
             let stays = |agent: &&Agent| {
                 let op = self.op(above, **agent);
-                op.is_some_and(|op| !self.order.conflict((**agent, op), taken))
+                // It may have become the last one to go.
+                let same = next.iter().any(|n| n.agent == **agent && Some(n.op) == op);
+                same && op.is_some_and(|op| !self.order.conflict((**agent, op), taken))
             };
             sleep.extend(self.nodes[above].sleep.iter().filter(stays));
             barred.extend(self.nodes[above].barred.iter().filter(stays));
@@ -288,7 +296,7 @@ impl Dpor {
         };
         let mut last = Wanted { turned: true, kept: true, ..plain(agent, op, second) };
         match kind {
-            OpKind::Compare | OpKind::Update => {
+            OpKind::Compare | OpKind::Update | OpKind::Add => {
                 last.op.kind = OpKind::Update;
                 last.sure = false;
             }
@@ -453,7 +461,12 @@ impl Strategy for Dpor {
     }
 
     fn complete(&self) -> bool {
-        self.finished && !self.cut && !self.order.blurred && self.diverged.is_none()
+        let blurred = self.order.blurred || self.order.mixed;
+        self.finished && !self.cut && !blurred && self.diverged.is_none()
+    }
+
+    fn mixes(&self) -> bool {
+        self.order.mixed
     }
 
     fn diverged(&self) -> Option<Diverged> {
@@ -477,7 +490,8 @@ impl Strategy for Dpor {
             let agent = self.order.steps.get(at).map_or(Agent::thread(0), |step| step.agent);
             Left { agent, seen: self.seen(at).to_vec(), sleep, barred, taken, tree }
         });
-        let cut = self.cut || self.order.blurred || self.diverged.is_some();
+        let blurred = self.order.blurred || self.order.mixed;
+        let cut = self.cut || blurred || self.diverged.is_some();
         let left = left.collect();
         let (early, found) = (self.shared.early, std::mem::take(&mut self.shared.found));
         Rest { cut, early, left, found }.text()

@@ -1,16 +1,21 @@
 //! Which stores of an execution with buffers were late, and for what.
 
+use std::collections::HashMap;
+
 use crate::op::waits;
 use crate::wire::TracedStep;
-use crate::{Op, OpKind, Order};
+use crate::{OpKind, Order};
 
 /// The stores that reached memory after something that their thread did later: the places of each and
-/// of the first that overtook it, a load, or under PSO the commit of a later store. By where they
-/// stand in the execution. Stores without a commit were never in a buffer: their thread was alone.
+/// of the first that overtook it, a load, or under PSO the commit of a later store. A load of what
+/// another thread writes comes before others, and others do not count where there is one: nobody notices
+/// them. By where they stand in the execution. Stores without a commit were never in a buffer: their thread was alone.
 ///
 /// Cost: each step looks at what is in the buffer of its thread.
 #[must_use]
 pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
+    let written = Written::of(steps);
+    let idle = |at: usize| steps[at].kind == OpKind::Read && !written.by_others(&steps[at]);
     let mut buffers: Vec<Vec<Waiting>> = Vec::new();
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -25,9 +30,11 @@ pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
             OpKind::Write => buffer.push(Waiting { store: at, overtaken: None }),
             OpKind::Read => {
                 for waiting in
-                    buffer.iter_mut().filter(|w| !op(step).conflicts(op(&steps[w.store])))
+                    buffer.iter_mut().filter(|w| !step.op().conflicts(steps[w.store].op()))
                 {
-                    waiting.overtaken.get_or_insert(at);
+                    if waiting.overtaken.is_none_or(|first| idle(first) && !idle(at)) {
+                        waiting.overtaken = Some(at);
+                    }
                 }
             }
             OpKind::Commit => {
@@ -47,6 +54,9 @@ pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
             _ => {}
         }
     }
+    if found.iter().any(|&(_, by)| !idle(by)) {
+        found.retain(|&(_, by)| !idle(by));
+    }
     found.sort_unstable();
     found
 }
@@ -57,8 +67,25 @@ struct Waiting {
     overtaken: Option<usize>,
 }
 
-fn op(step: &TracedStep) -> Op {
-    Op { kind: step.kind, len: step.len, addr: step.addr }
+/// Who writes to each word of memory: one thread, or several.
+struct Written(HashMap<u64, Option<u16>>);
+
+impl Written {
+    fn of(steps: &[TracedStep]) -> Written {
+        let mut written = HashMap::new();
+        for step in steps.iter().filter(|s| matches!(s.kind, OpKind::Write | OpKind::Update)) {
+            for word in step.op().words() {
+                let by = written.entry(word).or_insert(Some(step.thread));
+                *by = by.filter(|&thread| thread == step.thread);
+            }
+        }
+        Written(written)
+    }
+
+    /// Whether another thread writes to what a step touches.
+    fn by_others(&self, step: &TracedStep) -> bool {
+        step.op().words().any(|word| self.0.get(&word).is_some_and(|&by| by != Some(step.thread)))
+    }
 }
 
 #[cfg(test)]
@@ -101,5 +128,9 @@ mod tests {
         check("0wx 0wy 0cx 0cy", &[]);
         check("0wx 0wx 0ry 0cx 0cx", &[(0, 2), (1, 2)]);
         check("0wx 0cx 0f 0ry", &[]);
+        // Others write to z, nobody to y.
+        check("0wx 0ry 0rz 0rz 1wz 1cz 0cx", &[(0, 2)]);
+        check("0wx 0ry 0cx 0wv 0rz 1wz 1cz 0cv", &[(3, 4)]);
+        check("0wx 0wv 0cv 0rz 1wz 1cz 0cx", &[(0, 2)]);
     }
 }

@@ -104,14 +104,18 @@ pub enum OpKind {
     Begin,
     /// It ends.
     End,
+    /// An atomic update by addition whose result nobody uses, or only to tell that others are still to come:
+    /// the order of two of them cannot be told, so they may be exchanged. What may be an addition as
+    /// things are, and an `Update` when others have gone before, is whether it is the last.
+    Add,
 }
 
 /// All kinds, each at the place that is its number.
-const KINDS: [OpKind; 17] = {
+const KINDS: [OpKind; 18] = {
     use OpKind::*;
     [
         Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit,
-        Join, Yield, Commit, Free, Begin, End,
+        Join, Yield, Commit, Free, Begin, End, Add,
     ]
 };
 
@@ -120,13 +124,19 @@ impl OpKind {
     pub(crate) fn numbered(number: u64) -> Option<OpKind> {
         KINDS.get(usize::try_from(number).ok()?).copied()
     }
+
+    /// Whether it is an atomic update.
+    #[must_use]
+    pub fn updates(self) -> bool {
+        matches!(self, OpKind::Update | OpKind::Add)
+    }
 }
 
 /// Whether a step waits for the buffer of its thread.
 #[must_use]
 pub fn waits(kind: OpKind) -> bool {
-    use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
-    matches!(kind, Update | Compare | Acquire | Release | Fence | Spawn)
+    use OpKind::{Acquire, Add, Compare, Fence, Release, Spawn, Update};
+    matches!(kind, Update | Add | Compare | Acquire | Release | Fence | Spawn)
 }
 
 impl Op {
@@ -139,20 +149,26 @@ impl Op {
     /// Whether it changes its bytes for others.
     #[must_use]
     pub fn writes(self) -> bool {
-        use OpKind::{Acquire, Commit, Free, Release, Update, Write};
-        matches!(self.kind, Write | Update | Acquire | Release | Commit | Free)
+        use OpKind::{Acquire, Add, Commit, Free, Release, Update, Write};
+        matches!(self.kind, Write | Update | Add | Acquire | Release | Commit | Free)
     }
 
     /// Whether the two, steps of different agents, may not be exchanged: they touch a byte in
-    /// common that one of them changes. Threads' beginnings and ends are ordered by being
+    /// common that one of them changes, unless both add to the same bytes. Threads' beginnings and ends are ordered by being
     /// impossible before what they wait for, and need no more.
     #[must_use]
     pub fn conflicts(self, other: Op) -> bool {
         (self.writes() || other.writes())
+            && !(self.kind == OpKind::Add && self == other)
             && self.touches()
             && other.touches()
             && self.addr < other.addr.saturating_add(u64::from(other.len))
             && other.addr < self.addr.saturating_add(u64::from(self.len))
+    }
+
+    /// The words of eight bytes that it is about.
+    pub fn words(self) -> impl Iterator<Item = u64> {
+        self.addr / 8..=self.addr.saturating_add(u64::from(self.len.max(1)) - 1) / 8
     }
 
     /// Whether it is about bytes of memory.

@@ -51,7 +51,9 @@ pub(crate) fn overtaken(
         step_of.resize(events.len(), at);
     }
     let model = if tso { Model::Tso } else { Model::Pso(Drain::Own) };
-    let overlapping = Overlapping::new(&events, names.tables());
+    let is_addition =
+        |e: usize| events[e].kind == LogKind::Update && steps[step_of[e]].op.kind == OpKind::Add;
+    let overlapping = Overlapping::with_additions(&events, names.tables(), is_addition);
     let accesses =
         || (0..events.len()).filter(|&e| step_of[e] >= from && events[e].kind.is_access());
     if accesses().sum::<usize>() > MOST_LOOKS {

@@ -8,7 +8,8 @@
 //! byte remembers the last access of *each* thread by *each* instruction, not only the last ones: so
 //! exactly those pairs of instructions are found that race in the execution, and these are the same
 //! in all executions of its class, because conflicting accesses have the same order in all of them.
-//! And a time of a thread is not an access but what lies between two releases.
+//! And a time of a thread is not an access but what lies between two releases. Additions whose order nobody can tell
+//! ([`OpKind::Add`]) are in no order in a class, so that they do not learn from each other.
 //!
 //! `volatile` accesses and those in assembly are what code from before C11 uses for atomics: they
 //! are no races, and they release and acquire.
@@ -19,14 +20,16 @@
 
 mod cells;
 mod clock;
+mod counts;
 
 use rustc_hash::FxHashMap;
 
 use crate::step::{Order, Step};
 use crate::{Op, OpKind};
 
-use self::cells::{Access, Cell, Cells, From, words};
+use self::cells::{Access, Cell, Cells, From, Turn, words};
 use self::clock::Clock;
+use self::counts::{Change, Counts};
 
 /// Which accesses go on with a release sequence, besides atomic updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,13 @@ pub enum Sync {
     Arrival {
         /// Whether it is the last one.
         last: bool,
+    },
+    /// A reference is counted, and it is not the last one that is dropped.
+    Count {
+        /// How many there were.
+        before: u64,
+        /// Whether it is taken.
+        taken: bool,
     },
 }
 
@@ -93,6 +103,7 @@ pub struct Races {
     arrived: FxHashMap<u64, Vec<u16>>,
     /// Accesses to many bytes at once, which are not split into cells: where, and how many.
     large: Vec<(u64, Access)>,
+    counts: Counts,
     found: Found,
     volatile: Option<u64>,
 }
@@ -131,6 +142,7 @@ impl Races {
             cells: Cells::default(),
             arrived: FxHashMap::default(),
             large: Vec::new(),
+            counts: Counts::default(),
             found: Found::default(),
             volatile: None,
         }
@@ -146,6 +158,7 @@ impl Races {
         self.cells.clear();
         self.arrived.clear();
         self.large.clear();
+        self.counts.clear();
         self.found.list.clear();
         self.found.execution += 1;
     }
@@ -154,6 +167,13 @@ impl Races {
     #[must_use]
     pub fn volatile(&self) -> Option<u64> {
         self.volatile
+    }
+
+    /// Whether the execution has counts of references of which it is not certain that every order tells the same one to be
+    /// the last.
+    #[must_use]
+    pub fn doubts_counts(&self) -> bool {
+        self.counts.are_doubtful()
     }
 
     /// A race that the execution shows: each pair of instructions once.
@@ -175,6 +195,9 @@ impl Races {
         let Step { op: Op { kind, addr, .. }, order, .. } = *step;
         let order = if sync == Sync::Volatile { Order::SeqCst } else { order };
         let other = (addr & 0xffff) as usize;
+        if !self.counts.is_empty() && step.op.writes() && kind != OpKind::Add {
+            self.counts.set_order(addr);
+        }
         match (kind, sync) {
             (_, Sync::Nothing) => {}
             (_, Sync::Arrival { last }) => self.arrive(step, last),
@@ -186,16 +209,27 @@ impl Races {
             (OpKind::Write, _) => {
                 self.access(step, true, sync);
                 self.overwrite(step, order);
-                self.release(step, order, false);
+                self.release(step, order, Turn::Usual);
             }
             (OpKind::Update, _) => {
                 self.acquire(step, order, From::Everybody);
                 self.access(step, true, sync);
-                self.release(step, order, false);
+                self.release(step, order, Turn::Usual);
+            }
+            (OpKind::Add, _) => {
+                self.acquire(step, order, From::NotAdded);
+                self.access(step, true, sync);
+                if let Sync::Count { before, taken } = sync {
+                    let clock = self.threads[t].clock.clone();
+                    let (thread, time) = (step.thread, clock.of(t));
+                    self.counts.change(addr, Change { thread, time, clock, before, taken });
+                }
+                self.release(step, order, Turn::Addition);
             }
             (OpKind::Acquire, Sync::Reader) => self.acquire(step, Order::SeqCst, From::Writers),
             (OpKind::Acquire, _) => self.acquire(step, Order::SeqCst, From::Everybody),
-            (OpKind::Release, _) => self.release(step, Order::SeqCst, sync == Sync::Reader),
+            (OpKind::Release, Sync::Reader) => self.release(step, Order::SeqCst, Turn::Reader),
+            (OpKind::Release, _) => self.release(step, Order::SeqCst, Turn::Usual),
             (OpKind::Fence | OpKind::StoreFence, _) => self.fence(t, order),
             (OpKind::Spawn, _) => {
                 self.meet(other);
@@ -241,7 +275,7 @@ impl Races {
     /// Compares an access with those of others, and remembers it.
     fn access(&mut self, step: &Step, write: bool, sync: Sync) {
         let Step { thread, op, order, at } = *step;
-        let atomic = order != Order::Plain || op.kind == OpKind::Update;
+        let atomic = order != Order::Plain || op.kind.updates();
         if sync == Sync::Volatile {
             self.volatile.get_or_insert(at);
             return;
@@ -276,6 +310,9 @@ impl Races {
             let cell = self.cells.cell(word);
             cell.accesses.iter().for_each(|old| found.compare(old, &new, clock));
             cell.remember(new);
+            if op.kind != OpKind::Add {
+                cell.set_order(mask);
+            }
         }
     }
 
@@ -293,7 +330,7 @@ impl Races {
 
     /// A store with this order, which has overwritten what is there, or a step that goes on with what
     /// others have published there.
-    fn release(&mut self, step: &Step, order: Order, reader: bool) {
+    fn release(&mut self, step: &Step, order: Order, turn: Turn) {
         let t = usize::from(step.thread);
         let Thread { clock, fenced, .. } = &mut self.threads[t];
         let known = if releases(order) { &*clock } else { fenced };
@@ -301,7 +338,7 @@ impl Races {
             return;
         }
         for (word, mask) in object(step.op) {
-            self.cells.cell(word).publish(mask, step.thread, reader, known);
+            self.cells.cell(word).publish(mask, step.thread, turn, known);
         }
         if releases(order) {
             clock.tick(t);

@@ -56,7 +56,7 @@ pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
                 tell(LogKind::Fence);
             }
         }
-        OpKind::Update => {
+        OpKind::Update | OpKind::Add => {
             match order {
                 Order::Plain | Order::Relaxed | Order::Acquire => {}
                 Order::Release | Order::AcqRel => tell(LogKind::StoreFence),

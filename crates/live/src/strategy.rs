@@ -25,6 +25,12 @@ pub trait Strategy {
         None
     }
 
+    /// Whether the bytes of a compare-and-swap that fails are accessed in parts, too: then it has to be announced as an update to be
+    /// explored completely, because several steps that have nothing to do with each other may together make it succeed.
+    fn mixes(&self) -> bool {
+        false
+    }
+
     /// Explores this part of a [`Whole`](crate::Whole) next, and nothing else; whether it is understood.
     fn start(&mut self, _part: &str) -> bool {
         false
@@ -90,6 +96,16 @@ pub struct Diverged {
     pub step: usize,
     /// Whose turn it was.
     pub agent: Agent,
+}
+
+/// Whether it is a preemption to let a thread run: the one that ran last could go on, has a reason to, and is not
+/// about to yield or to end.
+pub(crate) fn preempts(next: &[Next], last: Option<Agent>, agent: Agent) -> bool {
+    let could = |n: &Next| {
+        let leaves = matches!(n.op.kind, OpKind::Yield | OpKind::Exit);
+        Some(n.agent) == last && n.ready() && !leaves
+    };
+    Some(agent) != last && next.iter().any(could)
 }
 
 /// Whom to let run when there is nothing to decide: the thread that ran last, as long as it can go

@@ -4,7 +4,7 @@
 
 use weakspot_core::testing::Rng;
 
-use crate::{Agent, Ended, Next, Op, OpKind};
+use crate::{Agent, Ended, Next, Op, OpKind, waits};
 
 mod executions;
 mod random;
@@ -46,10 +46,16 @@ pub enum Instr {
     Write(Bytes, u8),
     /// Stores one more than what is in the register.
     WriteLast(Bytes),
-    /// Adds a number.
+    /// Adds a number and reads what was there.
     Add(Bytes, u8),
+    /// Adds a number and reads nothing.
+    Count(Bytes, u8),
+    /// Adds 1 to a byte, and reads whether it has become the number.
+    Leave(Bytes, u8),
     /// Compares with the first number, and if equal stores the second.
     Swap(Bytes, u8, u8),
+    /// The same, which is announced as an update even if it fails.
+    Exchange(Bytes, u8, u8),
     /// Reads again and again until it reads the number.
     Await(Bytes, u8),
     /// Takes one from this semaphore, which is a lock if it begins with 1.
@@ -129,10 +135,12 @@ struct Pending {
 impl System {
     /// How many bytes of memory there are.
     fn memory(&self) -> usize {
-        use Instr::{Add, Await, Read, ReadAt, Swap, Write, WriteLast};
+        use Instr::{Add, Await, Count, Exchange, Leave, Read, ReadAt, Swap, Write, WriteLast};
         let ends = self.threads.iter().flatten().map(|instr| match *instr {
             Read(at) | Write(at, _) | WriteLast(at) | Add(at, _) => at.range().end,
-            Swap(at, ..) | Await(at, _) => at.range().end,
+            Swap(at, ..) | Exchange(at, ..) | Await(at, _) | Count(at, _) | Leave(at, _) => {
+                at.range().end
+            }
             ReadAt(at) => usize::from(at.addr) + 2,
             _ => 0,
         });
@@ -221,13 +229,13 @@ impl State {
                 continue;
             }
             let (op, mut enabled) = self.announce(system, t);
-            use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
-            if matches!(op.kind, Update | Compare | Acquire | Release | Fence | Spawn) {
+            if waits(op.kind) {
                 enabled &= thread.buffer.is_empty();
             }
             let agent = Agent::thread(t as u16);
             let instr = system.threads[t].get(thread.at);
-            let varies = thread.started && matches!(instr, Some(Instr::Swap(..)));
+            let varies =
+                thread.started && matches!(instr, Some(Instr::Swap(..) | Instr::Leave(..)));
             next.push(Next { agent, op, enabled, idle: thread.idle, varies });
         }
         for (t, thread) in self.threads.iter().enumerate() {
@@ -259,7 +267,12 @@ impl State {
             Instr::Read(at) | Instr::Await(at, _) => (at.op(OpKind::Read), true),
             Instr::ReadAt(at) => (half(at, thread.register).op(OpKind::Read), true),
             Instr::Write(at, _) | Instr::WriteLast(at) => (at.op(OpKind::Write), true),
-            Instr::Add(at, _) => (at.op(OpKind::Update), true),
+            Instr::Add(at, _) | Instr::Exchange(at, ..) => (at.op(OpKind::Update), true),
+            Instr::Count(at, _) => (at.op(OpKind::Add), true),
+            Instr::Leave(at, all) => {
+                let last = self.is_last(t, at, all);
+                (at.op(if last { OpKind::Update } else { OpKind::Add }), true)
+            }
             Instr::Swap(at, old, _) => {
                 let hit = self.load(t, at) == u64::from(old);
                 (at.op(if hit { OpKind::Update } else { OpKind::Compare }), true)
@@ -280,6 +293,10 @@ impl State {
                 (Op::plain(OpKind::Yield), true)
             }
         }
+    }
+
+    fn is_last(&self, t: usize, at: Bytes, all: u8) -> bool {
+        self.load(t, at) as u8 == all.wrapping_sub(1)
     }
 
     fn load(&self, t: usize, at: Bytes) -> u64 {
@@ -343,7 +360,16 @@ impl State {
                 self.read(t, at);
                 self.store(at, self.threads[t].register.wrapping_add(value.into()));
             }
-            Instr::Swap(at, old, new) => {
+            Instr::Count(at, value) => {
+                let seen = self.load(t, at);
+                self.store(at, seen.wrapping_add(value.into()));
+            }
+            Instr::Leave(at, all) => {
+                let (seen, last) = (self.load(t, at), self.is_last(t, at, all));
+                self.store(at, seen.wrapping_add(1));
+                self.know(t, last.into());
+            }
+            Instr::Swap(at, old, new) | Instr::Exchange(at, old, new) => {
                 self.read(t, at);
                 if self.threads[t].register == u64::from(old) {
                     self.store(at, new.into());
@@ -364,6 +390,10 @@ impl State {
 
     fn read(&mut self, t: usize, at: Bytes) {
         let value = self.load(t, at);
+        self.know(t, value);
+    }
+
+    fn know(&mut self, t: usize, value: u64) {
         let thread = &mut self.threads[t];
         thread.register = value;
         thread.history = Rng::new(thread.history ^ value).next_u64();

@@ -10,13 +10,13 @@ mod memory;
 
 use std::fmt;
 
-use weakspot_core::Model;
+use weakspot_core::{Met, Model};
 
-use crate::{Extra, OpKind, Order};
+use crate::{Extra, Op, OpKind, Order};
 
 pub use self::awaited::{Awaited, Waiter};
 pub use self::config::{Config, VARIABLE};
-pub use self::memory::{MemoryChange, MemoryStep};
+pub use self::memory::{MemoryChange, MemoryStep, StackFrame};
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,10 +150,31 @@ pub enum Message {
         /// Steps of all of them.
         steps: u64,
     },
+    /// How many executions had so many preemptions, if the exploration is profiled.
+    Preempted {
+        /// How many preemptions.
+        preemptions: u64,
+        /// How many executions.
+        executions: u64,
+    },
+    /// An access that a thread has made while there were others, and on which sides of it conflicting ones of
+    /// another thread were seen; the same.
+    Met {
+        /// Where it is.
+        place: Place,
+        /// Whose it is.
+        thread: u16,
+        /// The other thread, if there is one.
+        other: Option<u16>,
+        /// Which sides.
+        met: Met,
+    },
     /// A step of an execution, if these are asked for.
     Step(TracedStep),
     /// What happens to memory between the steps of an execution, if these are asked for.
     Memory(MemoryStep),
+    /// The function that has the variable which the next step uses, if steps are asked for.
+    Frame(StackFrame),
     /// The calls that led to the last step, if executions of tests are traced: the innermost first, as far as
     /// that can be seen.
     Calls(Vec<Place>),
@@ -246,7 +267,7 @@ pub enum PlacedFence {
 pub struct TracedStep {
     /// Who.
     pub thread: u16,
-    /// What.
+    /// What. Additions are told as the updates that they are.
     pub kind: OpKind,
     /// In which order.
     pub order: Order,
@@ -260,6 +281,14 @@ pub struct TracedStep {
     pub value: Option<u64>,
     /// Where in the program.
     pub place: Option<Place>,
+}
+
+impl TracedStep {
+    /// What it does to memory.
+    #[must_use]
+    pub fn op(&self) -> Op {
+        Op { kind: self.kind, len: self.len, addr: self.addr }
+    }
 }
 
 impl Message {
@@ -335,6 +364,16 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
+        "preempted" => Message::Preempted {
+            preemptions: word()?.parse().ok()?,
+            executions: word()?.parse().ok()?,
+        },
+        "met" => Message::Met {
+            place: place(word()?)?,
+            thread: word()?.parse().ok()?,
+            other: optional(word()?, |w| w.parse().ok())?,
+            met: Met { before: word()?.parse().ok()?, after: word()?.parse().ok()? },
+        },
         "step" => Message::Step(TracedStep {
             thread: word()?.parse().ok()?,
             kind: OpKind::named(word()?)?,
@@ -348,6 +387,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "calls" => Message::Calls(list(word()?, place)?),
         "waits" => Message::Waits(Waiter::read(word)?),
         "memory" => Message::Memory(MemoryStep::read(word)?),
+        "frame" => Message::Frame(StackFrame::read(word)?),
         "done" => Message::Done {
             how: word()?.to_owned(),
             executions: word()?.parse().ok()?,
@@ -424,12 +464,19 @@ impl fmt::Display for Message {
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Assumed(executions) => write!(f, "assumed {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
+            Message::Preempted { preemptions, executions } => {
+                write!(f, "preempted {preemptions} {executions}")
+            }
+            Message::Met { place, thread, other, met: Met { before, after } } => {
+                write!(f, "met {place} {thread} {} {before} {after}", or_none(*other))
+            }
             Message::Step(step) => {
                 let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
                 let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
                 write!(f, "step {thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
             }
             Message::Memory(step) => write!(f, "memory {step}"),
+            Message::Frame(frame) => write!(f, "frame {frame}"),
             Message::Calls(places) => write!(f, "calls {}", joined(places)),
             Message::Waits(waiter) => write!(f, "waits {waiter}"),
             Message::Done { how, executions, steps } => {
@@ -589,7 +636,7 @@ fn unescape(word: &str) -> Option<String> {
 
 impl OpKind {
     /// All kinds.
-    const ALL: [OpKind; 17] = [
+    const ALL: [OpKind; 18] = [
         OpKind::Read,
         OpKind::Write,
         OpKind::Update,
@@ -607,6 +654,7 @@ impl OpKind {
         OpKind::Free,
         OpKind::Begin,
         OpKind::End,
+        OpKind::Add,
     ];
 
     fn named(word: &str) -> Option<OpKind> {
@@ -687,6 +735,7 @@ mod tests {
                 len: 1,
                 places: Vec::new(),
             }),
+            Message::Frame(StackFrame { sp: 0x2000, bp: 0, place }),
             Message::Calls(vec![place, alone]),
             Message::Waits(Waiter {
                 thread: 1,
@@ -711,6 +760,14 @@ mod tests {
             Message::Volatile(Some(place)),
             Message::Volatile(None),
             Message::Progress { executions: 5, steps: 6 },
+            Message::Preempted { preemptions: 2, executions: 9 },
+            Message::Met {
+                place,
+                thread: 1,
+                other: Some(2),
+                met: Met { before: true, after: false },
+            },
+            Message::Met { place: alone, thread: 1, other: None, met: Met::default() },
             Message::Step(TracedStep {
                 thread: 1,
                 kind: OpKind::Update,

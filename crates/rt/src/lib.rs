@@ -68,6 +68,7 @@ use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
+use crate::sync::words::Words;
 use crate::world::clock::Clock;
 use crate::world::descriptors::Outside;
 use crate::world::stdio::Files;
@@ -103,12 +104,18 @@ pub(crate) struct Runtime {
     pub outside: Outside,
     /// Files of libc that are locked.
     pub files: Files,
+    /// A compare-and-swap is an update even if it fails.
+    pub mixed_swaps: bool,
+    /// Where `strtok` goes on.
+    pub token: usize,
     /// Virtual time, and chance.
     pub clock: Clock,
     /// Who holds mutexes of Rust.
     pub owners: Owners,
     /// Wake-ups that nobody has taken yet.
     pub wake_ups: WakeUps,
+    /// Words that Rust's standard library waits for.
+    pub words: Words,
     /// Which thread is in an atomic part, and what was chosen.
     pub verifier: Verifier,
     /// Locks that were destroyed.
@@ -139,6 +146,10 @@ pub(crate) struct Runtime {
     pub tries: Sites,
     /// Where something is counted of which only the last update is noticed.
     pub counts: Sites,
+    /// Where references are counted.
+    pub references: Sites,
+    /// Where threads of Rust begin to park.
+    pub parks: Sites,
     /// Instructions that are announced by a trap.
     pub traps: Traps,
     /// The program as libc would have started it.

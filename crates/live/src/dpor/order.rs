@@ -8,14 +8,14 @@
 //!
 //! Accesses to a word of 8 bytes are linked from the latest to the earliest, with a short cut from
 //! each to the last one that writes. To find what a step conflicts with, one goes back until a write
-//! covers its bytes: everything before is covered by that. So each access is looked at about once
+//! covers its bytes: everything before is covered by that. Additions cover nothing, because they do not come after each other. So each access is looked at about once
 //! per thread, and links can be taken back one by one when the execution is cut.
 
 use rustc_hash::FxHashMap;
 
 use super::wakeup::Relation;
 use crate::op::conflict;
-use crate::{Agent, Next, Op, OpKind};
+use crate::{Agent, Next, Op, OpKind, waits};
 
 /// No step, no link.
 const NONE: u32 = u32::MAX;
@@ -87,6 +87,8 @@ pub(super) struct Order {
     fences: Vec<Mark<Agent>>,
     /// Something that depends on its bytes was seen together with accesses to some of them only.
     pub(super) blurred: bool,
+    /// The same of a compare-and-swap.
+    pub(super) mixed: bool,
     /// Races by their second steps.
     pub(super) races: Vec<Race>,
     /// Clocks that races refer to.
@@ -241,9 +243,7 @@ impl Order {
             _ if commits(agent, op) => self.join_stores(agent, op),
             _ => {}
         }
-        use OpKind::{Acquire, Compare, Fence, Release, Spawn, Update};
-        let waits = matches!(op.kind, Acquire | Compare | Fence | Release | Spawn | Update);
-        if self.buffered && waits {
+        if self.buffered && waits(op.kind) {
             self.join_agents(|a| a.is_buffer() && a.of() == agent.of());
         }
     }
@@ -300,7 +300,7 @@ impl Order {
             return;
         }
         self.found.clear();
-        for word in words(op) {
+        for word in op.words() {
             self.find(word, taken);
         }
         let mut found = std::mem::take(&mut self.found);
@@ -309,7 +309,8 @@ impl Order {
         for &earlier in &found {
             let step = self.steps[earlier as usize];
             if self.clock[usize::from(step.slot)] < step.index {
-                self.blurred |= blurs(op, step.op);
+                self.blurred |= blurs(op, step.op, OpKind::Acquire);
+                self.mixed |= blurs(op, step.op, OpKind::Compare);
                 if usize::from(step.slot) != slot && op.kind != OpKind::Acquire {
                     self.races.push(Race { first: earlier, second: at, needs: NONE });
                 }
@@ -338,7 +339,7 @@ impl Order {
                 if only.is_none_or(|t| !earlier.writes() && agent.of() == t) {
                     self.found.push(step);
                 }
-                if earlier.writes() && covers(earlier, op, word) {
+                if earlier.writes() && earlier.kind != OpKind::Add && covers(earlier, op, word) {
                     if !op.writes() || !agent.is_buffer() || only.is_some_and(|t| t != agent.of()) {
                         return;
                     }
@@ -401,7 +402,7 @@ impl Order {
         if !op.touches() {
             return;
         }
-        for word in words(op) {
+        for word in op.words() {
             let previous = self.words.get(&word).copied().unwrap_or(NONE);
             let mut write = NONE;
             if previous != NONE {
@@ -413,12 +414,6 @@ impl Order {
             self.links.push(Link { word, step: at, previous, write });
         }
     }
-}
-
-/// The words that have bytes of an access.
-fn words(op: Op) -> impl Iterator<Item = u64> {
-    let last = op.addr.saturating_add(u64::from(op.len.max(1)) - 1);
-    op.addr / 8..=last / 8
 }
 
 /// Whether the first of two accesses has all bytes of the second in a word.
@@ -435,8 +430,8 @@ fn commits(agent: Agent, op: Op) -> bool {
 
 /// Whether one of two conflicting steps may or may not be possible, or a write, depending on the
 /// bytes of both and on others. Then steps that do not conflict may together make the difference.
-fn blurs(a: Op, b: Op) -> bool {
-    let depends = |op: Op| matches!(op.kind, OpKind::Acquire | OpKind::Compare);
+fn blurs(a: Op, b: Op, kind: OpKind) -> bool {
+    let depends = |op: Op| op.kind == kind;
     // What is freed can neither become available nor have another value.
     let free = |op: Op| op.kind == OpKind::Free;
     !free(a) && !free(b) && (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)

@@ -56,7 +56,20 @@ struct Head {
     thread: u16,
     /// It is the end of a reader's turn, which only writers wait for.
     reader: bool,
+    /// It is an addition, and nothing has come since that has to come after it.
+    added: bool,
     clock: Clock,
+}
+
+/// What a release is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// A store, an update, a lock that is freed.
+    Usual,
+    /// The end of a reader's turn.
+    Reader,
+    /// An addition that may be exchanged with others.
+    Addition,
 }
 
 /// Which heads an acquire learns from.
@@ -66,6 +79,8 @@ pub(super) enum From {
     Everybody,
     /// Not those of readers.
     Writers,
+    /// Not those of additions, which might have come later.
+    NotAdded,
 }
 
 /// The words that bytes are in, each with which of its bytes.
@@ -149,18 +164,33 @@ impl Cell {
     /// What is to be learnt from bytes.
     pub(super) fn learn(&self, mask: u8, from: From, clock: &mut Clock) {
         for head in &self.published[..self.heads] {
-            if head.mask & mask != 0 && !(head.reader && from == From::Writers) {
+            let left_out = match from {
+                From::Everybody => false,
+                From::Writers => head.reader,
+                From::NotAdded => head.added,
+            };
+            if head.mask & mask != 0 && !left_out {
                 clock.join(&head.clock);
             }
         }
     }
 
+    /// Bytes are accessed by something that additions cannot be exchanged with: it comes after those so far, and
+    /// before those to come.
+    pub(super) fn set_order(&mut self, mask: u8) {
+        for head in self.published[..self.heads].iter_mut().filter(|head| head.mask & mask != 0) {
+            head.added = false;
+        }
+    }
+
     /// A thread publishes what it knows along with its new value of bytes, or with that which they
     /// have.
-    pub(super) fn publish(&mut self, mask: u8, thread: u16, reader: bool, clock: &Clock) {
+    pub(super) fn publish(&mut self, mask: u8, thread: u16, kind: Turn, clock: &Clock) {
+        let (reader, added) = (kind == Turn::Reader, kind == Turn::Addition);
         let heads = &mut self.published[..self.heads];
-        let same =
-            |head: &&mut Head| head.mask == mask && head.thread == thread && head.reader == reader;
+        let same = |head: &&mut Head| {
+            (head.mask, head.thread, head.reader, head.added) == (mask, thread, reader, added)
+        };
         if let Some(head) = heads.iter_mut().find(same) {
             return head.clock.join(clock);
         }
@@ -169,7 +199,7 @@ impl Cell {
         }
         let head = &mut self.published[self.heads];
         self.heads += 1;
-        (head.mask, head.thread, head.reader) = (mask, thread, reader);
+        (head.mask, head.thread, head.reader, head.added) = (mask, thread, reader, added);
         head.clock.copy(clock);
     }
 

@@ -72,8 +72,8 @@ pub(super) struct Execution {
 
 /// Whether a step reads its bytes.
 pub(super) fn reads(op: Op) -> bool {
-    use OpKind::{Acquire, Compare, Read, Release, Update};
-    matches!(op.kind, Read | Compare | Update | Acquire | Release)
+    use OpKind::{Acquire, Add, Compare, Read, Release, Update};
+    matches!(op.kind, Read | Compare | Update | Add | Acquire | Release)
 }
 
 /// What was recorded of an execution.

@@ -69,7 +69,8 @@ fn random_code(rng: &mut Rng, n: usize, size: SystemSize) -> Vec<Instr> {
             8..14 => Instr::Write(at, 1 + value),
             14..16 => Instr::WriteLast(at),
             16 => Instr::ReadAt(byte(at.addr.min(size.bytes.saturating_sub(2)))),
-            17..19 => Instr::Add(at, 1),
+            17 => Instr::Add(at, 1),
+            18 => Instr::Count(at, 1 + value),
             19..22 => Instr::Swap(at, value, 1 + value),
             22..24 if !code.is_empty() => Instr::If(value, 1),
             24..27 if size.locks => match held.take() {

@@ -90,6 +90,10 @@ pub struct Config {
     pub tries: Vec<(u64, u64)>,
     /// `counts=OFFSET+LEN,...`: updates of counts of which only the last is noticed.
     pub counts: Vec<(u64, u64)>,
+    /// `references=OFFSET+LEN,...`: where references are counted.
+    pub references: Vec<(u64, u64)>,
+    /// `parks=OFFSET+LEN,...`: where threads of Rust begin to park.
+    pub parks: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
     pub harness: bool,
     /// `trace=on`: each step is a message.
@@ -98,6 +102,8 @@ pub struct Config {
     pub virtual_time: bool,
     /// `progress`: milliseconds between two messages that say how far it is, 0 for none.
     pub progress: u64,
+    /// `profile=on`: it is reported in the end how the exploration went.
+    pub profile: bool,
 }
 
 impl Config {
@@ -177,10 +183,13 @@ impl Config {
             "rwlocks" => self.rwlocks = list()?,
             "tries" => self.tries = list()?,
             "counts" => self.counts = list()?,
+            "references" => self.references = list()?,
+            "parks" => self.parks = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
             "virtual-time" => self.virtual_time = flag()?,
             "progress" => self.progress = number()?,
+            "profile" => self.profile = flag()?,
             _ => return Err(format!("there is no option `{key}`")),
         }
         Ok(())
@@ -225,10 +234,13 @@ impl fmt::Display for Config {
             rwlocks,
             tries,
             counts,
+            references,
+            parks,
             harness,
             trace,
             virtual_time,
             progress,
+            profile,
         } = self;
         let on = |on: &bool| if *on { "on" } else { "off" };
         let models: Vec<String> = models.iter().map(|&model| key(model)).collect();
@@ -258,9 +270,11 @@ impl fmt::Display for Config {
         write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
         write!(f, " rwlocks={} tries={}", written(rwlocks), written(tries))?;
-        write!(f, " counts={}", written(counts))?;
+        write!(f, " counts={} references={}", written(counts), written(references))?;
+        write!(f, " parks={}", written(parks))?;
         write!(f, " harness={} trace={}", on(harness), on(trace))?;
-        write!(f, " virtual-time={} progress={progress}", on(virtual_time))
+        write!(f, " virtual-time={} progress={progress}", on(virtual_time))?;
+        write!(f, " profile={}", on(profile))
     }
 }
 
@@ -301,10 +315,13 @@ fn unset() -> Config {
         rwlocks: Vec::new(),
         tries: Vec::new(),
         counts: Vec::new(),
+        references: Vec::new(),
+        parks: Vec::new(),
         harness: false,
         trace: false,
         virtual_time: false,
         progress: 0,
+        profile: false,
     }
 }
 
@@ -396,10 +413,13 @@ mod tests {
             rwlocks: vec![(0x700, 5)],
             tries: vec![(0x780, 5)],
             counts: vec![(0x800, 1)],
+            references: vec![(0x880, 5)],
+            parks: vec![(0x8c0, 1)],
             harness: true,
             trace: true,
             virtual_time: true,
             progress: 14,
+            profile: true,
         }
     }
 

@@ -36,6 +36,31 @@ pub enum MemoryChange {
     Misused(OpKind),
 }
 
+/// A function that has variables which steps use, as it was when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StackFrame {
+    /// The stack pointer.
+    pub sp: u64,
+    /// The frame pointer, or whatever the function had in its register.
+    pub bp: u64,
+    /// Where in the function that was.
+    pub place: Place,
+}
+
+impl StackFrame {
+    /// Reads what [`fmt::Display`] writes.
+    pub(super) fn read<'a>(mut word: impl FnMut() -> Option<&'a str>) -> Option<StackFrame> {
+        Some(StackFrame { sp: hex(word()?)?, bp: hex(word()?)?, place: place(word()?)? })
+    }
+}
+
+impl fmt::Display for StackFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StackFrame { sp, bp, place } = self;
+        write!(f, "{sp:#x} {bp:#x} {place}")
+    }
+}
+
 impl MemoryStep {
     /// Whether it is about a byte.
     #[must_use]

@@ -25,11 +25,11 @@ fn releases(order: Order) -> bool {
 }
 
 fn reads(step: &Step) -> bool {
-    matches!(step.op.kind, OpKind::Read | OpKind::Update | OpKind::Compare)
+    matches!(step.op.kind, OpKind::Read | OpKind::Compare) || step.op.kind.updates()
 }
 
 fn writes(step: &Step) -> bool {
-    matches!(step.op.kind, OpKind::Write | OpKind::Update)
+    step.op.kind == OpKind::Write || step.op.kind.updates()
 }
 
 fn is_fence(step: &Step) -> bool {
@@ -49,7 +49,7 @@ fn in_sequence(trace: &Trace, rules: Rules, byte: u64, head: usize, later: usize
             let own = step.thread == first.thread && step.order != Order::Plain;
             !writes(step)
                 || !covers(step, byte)
-                || step.op.kind == OpKind::Update
+                || step.op.kind.updates()
                 || rules == Rules::C11 && own
         })
 }
@@ -138,7 +138,7 @@ fn by_definition(trace: &Trace, rules: Rules) -> Pairs {
     }
     let before = happens_before(&stronger, rules);
     let is_access = |s: &Step| reads(s) || writes(s);
-    let plain = |s: &Step| s.order == Order::Plain && s.op.kind != OpKind::Update;
+    let plain = |s: &Step| s.order == Order::Plain && !s.op.kind.updates();
     let mut pairs = Pairs::new();
     for (j, (b, second)) in trace.iter().enumerate() {
         for (i, (a, first)) in trace[..j].iter().enumerate() {
@@ -321,7 +321,11 @@ fn missed(system: &System, seed: u64, rules: Rules) -> Option<(Pairs, Pairs)> {
         if ended != Ended::Stopped {
             let trace = with_orders(&steps.to_vec(), seed);
             let found = detected(&mut races, &trace);
-            assert_eq!(found, by_definition(&trace, rules));
+            let shown = by_definition(&trace, rules);
+            // Additions may come in another order, which may show more, but none that no order shows.
+            let adds = trace.iter().any(|(step, _)| step.op.kind == OpKind::Add);
+            let more = adds && found.is_superset(&shown) && found.is_subset(&want);
+            assert!(found == shown || more, "{found:?} {shown:?}");
             got.extend(found);
         }
     });

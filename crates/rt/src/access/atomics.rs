@@ -10,7 +10,6 @@ use core::sync::atomic::{
 use weakspot_core::Model;
 use weakspot_live::{Op, OpKind, Order, Sync};
 
-use crate::Rt;
 use crate::access::pending::{Pending, settle};
 use crate::access::plain::read_step;
 use crate::entry::frame::{Call, entry, latest};
@@ -23,6 +22,7 @@ use crate::schedule::turns::{step, store_step};
 use crate::sync::words::{
     WRITER_WAITS, turn_to_free, turn_to_free_mutex, wait_for_mutex, wait_to_read, wait_to_write,
 };
+use crate::{Rt, Runtime};
 
 /// An integer that operations are done on.
 trait Word: Copy + PartialEq {
@@ -120,6 +120,66 @@ enum Known {
     Count,
 }
 
+/// What an update does to a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// It becomes larger.
+    Add,
+    /// It becomes smaller.
+    Subtract,
+    /// Either, and the result is not used.
+    Unused,
+    /// Anything else.
+    Other,
+}
+
+/// What an addition is to others that may be exchanged with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Addition {
+    /// Nothing.
+    None,
+    /// Its result is not used.
+    Unused,
+    /// A reference is taken.
+    Taken,
+    /// A reference is dropped: whether it is the last matters.
+    Dropped,
+}
+
+impl Addition {
+    fn at(rt: &Rt, pc: usize, change: Change) -> Addition {
+        if change == Change::Other || !rt.lets_steps_commute() {
+            return Addition::None;
+        }
+        match change {
+            Change::Unused => Addition::Unused,
+            _ if !rt.lets_counts_commute() || !rt.references.hold(pc) => Addition::None,
+            Change::Add => Addition::Taken,
+            _ => Addition::Dropped,
+        }
+    }
+
+    /// On what the kind of the step depends.
+    fn varying(self, area: Area) -> Option<Varying> {
+        (self == Addition::Dropped).then_some(Varying::Known(drops, area.addr()))
+    }
+
+    fn kind(self, rt: &Rt, area: Area) -> OpKind {
+        match self {
+            Addition::None => OpKind::Update,
+            Addition::Unused | Addition::Taken => OpKind::Add,
+            Addition::Dropped => drops(rt, area.addr()),
+        }
+    }
+}
+
+/// What it is to drop a reference that is counted in the word there.
+fn drops(_rt: &Runtime, count: usize) -> OpKind {
+    // SAFETY: the program is about to update the word.
+    let count: Guest<usize> = unsafe { Guest::at(count) };
+    if count.get() == 1 { OpKind::Update } else { OpKind::Add }
+}
+
 impl Known {
     /// What frees something, or is a lock that both takes and frees.
     fn at(rt: &Rt, pc: usize) -> Option<Known> {
@@ -149,7 +209,7 @@ fn record<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: 
     }
     let seen = old.bits() as u64;
     let (value, old) = match new {
-        Some(new) if kind == OpKind::Update => (new.bits() as u64, Some(seen)),
+        Some(new) if kind.updates() => (new.bits() as u64, Some(seen)),
         Some(new) => (new.bits() as u64, None),
         None => (seen, None),
     };
@@ -226,11 +286,15 @@ fn update_natively<T: Word>(word: Guest<T>, f: impl Fn(T) -> T) -> T {
     }
 }
 
-fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
+fn update<T: Word>(word: Guest<T>, order: i32, change: Change, f: impl Fn(T) -> T) -> T {
     // SAFETY: the program calls.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
     let call = rt.call();
     let known = Known::at(&rt, call.pc());
+    let addition = match known {
+        Some(_) => Addition::None,
+        None => Addition::at(&rt, call.pc(), change),
+    };
     if known.is_some() {
         rt.touch_by_step(word.area(), true);
     }
@@ -239,39 +303,61 @@ fn update<T: Word>(word: Guest<T>, order: i32, f: impl Fn(T) -> T) -> T {
         Some(Known::RwLock) => turn_to_free(&mut rt, word.area()),
         // Nobody notices in which order.
         Some(Known::Count) => {}
-        None => announce(&mut rt, OpKind::Update, word.area(), call, None),
+        None => {
+            let area = word.area();
+            if rt.parks.hold(call.pc()) {
+                rt.words.add_parker(area.addr());
+            }
+            let kind = if addition == Addition::None { OpKind::Update } else { OpKind::Add };
+            let varying = addition.varying(area).or_else(|| rt.waking(area));
+            announce(&mut rt, kind, area, call, varying);
+            rt.updated_word(area);
+        }
     }
     if known.is_some() {
         check(&mut rt, word.area(), Use::Write, call.pc());
     }
+    let kind = addition.kind(&rt, word.area());
     let old = word.get();
     let new = f(old);
     word.set(new);
+    if kind == OpKind::Add && addition != Addition::Unused {
+        let (before, taken) = (old.bits() as u64, addition == Addition::Taken);
+        if !rt.threads.alone() || rt.shadow.is_shared(word.area()) {
+            rt.threads.me_mut().spin.changed();
+            let event = Event::new(word.area().op(kind), order_of(order), call.pc());
+            let event = event.with(new.bits() as u64, Some(before));
+            rt.record(event.orders(Sync::Count { before, taken }));
+        }
+        return old;
+    }
     let report = if known.is_some() { record } else { done };
-    report(&mut rt, (OpKind::Update, word.area()), order, call.pc(), Some(new), old);
+    report(&mut rt, (kind, word.area()), order, call.pc(), Some(new), old);
     old
 }
 
 extern "C" fn exchange<T: Word>(word: Guest<T>, new: T, order: i32) -> T {
-    update(word, order, |_| new)
+    update(word, order, Change::Other, |_| new)
 }
 
 macro_rules! updates {
-    ($($name:ident: $f:expr;)*) => {$(
+    ($($name:ident, $change:ident: $f:expr;)*) => {$(
         extern "C" fn $name<T: Word>(word: Guest<T>, by: T, order: i32) -> T {
             let f: fn(u128, u128) -> u128 = $f;
-            update(word, order, |old| T::from_bits(f(old.bits(), by.bits())))
+            update(word, order, Change::$change, |old| T::from_bits(f(old.bits(), by.bits())))
         }
     )*};
 }
 
 updates! {
-    fetch_add: u128::wrapping_add;
-    fetch_sub: u128::wrapping_sub;
-    fetch_and: |a, b| a & b;
-    fetch_or: |a, b| a | b;
-    fetch_xor: |a, b| a ^ b;
-    fetch_nand: |a, b| !(a & b);
+    fetch_add, Add: u128::wrapping_add;
+    fetch_sub, Subtract: u128::wrapping_sub;
+    add, Unused: u128::wrapping_add;
+    subtract, Unused: u128::wrapping_sub;
+    fetch_and, Other: |a, b| a & b;
+    fetch_or, Other: |a, b| a | b;
+    fetch_xor, Other: |a, b| a ^ b;
+    fetch_nand, Other: |a, b| !(a & b);
 }
 
 /// Compares and swaps with these orders: of the update, and of the load if it fails.
@@ -513,6 +599,8 @@ entry! {
     __tsan_atomic8_exchange => exchange::<u8>;
     __tsan_atomic8_fetch_add => fetch_add::<u8>;
     __tsan_atomic8_fetch_sub => fetch_sub::<u8>;
+    __weakspot_atomic8_add => add::<u8>;
+    __weakspot_atomic8_sub => subtract::<u8>;
     __tsan_atomic8_fetch_and => fetch_and::<u8>;
     __tsan_atomic8_fetch_or => fetch_or::<u8>;
     __tsan_atomic8_fetch_xor => fetch_xor::<u8>;
@@ -525,6 +613,8 @@ entry! {
     __tsan_atomic16_exchange => exchange::<u16>;
     __tsan_atomic16_fetch_add => fetch_add::<u16>;
     __tsan_atomic16_fetch_sub => fetch_sub::<u16>;
+    __weakspot_atomic16_add => add::<u16>;
+    __weakspot_atomic16_sub => subtract::<u16>;
     __tsan_atomic16_fetch_and => fetch_and::<u16>;
     __tsan_atomic16_fetch_or => fetch_or::<u16>;
     __tsan_atomic16_fetch_xor => fetch_xor::<u16>;
@@ -537,6 +627,8 @@ entry! {
     __tsan_atomic32_exchange => exchange::<u32>;
     __tsan_atomic32_fetch_add => fetch_add::<u32>;
     __tsan_atomic32_fetch_sub => fetch_sub::<u32>;
+    __weakspot_atomic32_add => add::<u32>;
+    __weakspot_atomic32_sub => subtract::<u32>;
     __tsan_atomic32_fetch_and => fetch_and::<u32>;
     __tsan_atomic32_fetch_or => fetch_or::<u32>;
     __tsan_atomic32_fetch_xor => fetch_xor::<u32>;
@@ -549,6 +641,8 @@ entry! {
     __tsan_atomic64_exchange => exchange::<u64>;
     __tsan_atomic64_fetch_add => fetch_add::<u64>;
     __tsan_atomic64_fetch_sub => fetch_sub::<u64>;
+    __weakspot_atomic64_add => add::<u64>;
+    __weakspot_atomic64_sub => subtract::<u64>;
     __tsan_atomic64_fetch_and => fetch_and::<u64>;
     __tsan_atomic64_fetch_or => fetch_or::<u64>;
     __tsan_atomic64_fetch_xor => fetch_xor::<u64>;

@@ -62,8 +62,9 @@ extern "C" fn function_begins(back: usize) {
         rt.open_transaction();
     }
     if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
-        let (me, sp) = (rt.threads.current(), rt.call().stack_pointer());
-        rt.frames.enter(me, Open { sp, back });
+        let (me, call) = (rt.threads.current(), rt.call());
+        let (sp, bp, pc) = (call.stack_pointer(), call.frame_pointer(), call.pc());
+        rt.frames.enter(me, Open { sp, bp, pc, back });
     }
 }
 

@@ -32,6 +32,9 @@ entry! {
     __wrap_strtoul => strtoul;
     __wrap___isoc23_strtol => strtol;
     __wrap___isoc23_strtoul => strtoul;
+    __wrap_strtok => strtok;
+    __wrap_strtok_r => strtok_r;
+    __wrap_qsort => qsort;
 }
 
 /// Bytes of the program, or a string.
@@ -251,4 +254,83 @@ extern "C" fn strtoul(text: Text, end: usize, base: c_int) -> u64 {
     reads_number(text, base);
     // SAFETY: as the program asked.
     unsafe { libc::strtoul(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
+}
+
+/// The next part of a text between some of the bytes `by`, which ends where one of them was; nothing if there is none. `rest` is
+/// where the one after it begins.
+fn next_token(text: Text, by: Text, rest: &mut usize, call: Call) -> Text {
+    let nothing = || Guest::null();
+    let text = if text.given().is_some() { text.addr() } else { *rest };
+    if text == 0 {
+        return nothing();
+    }
+    // SAFETY: the program says that there is a string, or what is left of one.
+    let text: Text = unsafe { Guest::at(text) };
+    let found = || {
+        // SAFETY: the program says that both are strings.
+        unsafe {
+            let skipped = libc::strspn(text.pointer().cast(), by.pointer().cast());
+            let begin = after(text, skipped);
+            (skipped, libc::strcspn(begin.pointer().cast(), by.pointer().cast()))
+        }
+    };
+    reads(by, usize::MAX, call);
+    let (skipped, len) = found();
+    announce(text, skipped + len + 1, false, call);
+    let (skipped, len) = found();
+    let (begin, end) = (after(text, skipped), after(text, skipped + len));
+    *rest = end.addr();
+    if len == 0 {
+        return nothing();
+    }
+    if end.get() != 0 {
+        announce(end, 1, true, call);
+        end.set(0);
+        *rest = end.addr() + 1;
+    }
+    begin
+}
+
+extern "C" fn strtok(text: Text, by: Text) -> Text {
+    // SAFETY: the program calls.
+    let Some(rt) = (unsafe { Rt::live() }) else {
+        // SAFETY: as the program asked.
+        return found(unsafe { libc::strtok(text.pointer().cast(), by.pointer().cast()) });
+    };
+    let mut rest = rt.token;
+    let token = next_token(text, by, &mut rest, latest());
+    // SAFETY: the program still calls, and what is above borrows nothing of the runtime.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        rt.token = rest;
+    }
+    token
+}
+
+extern "C" fn strtok_r(text: Text, by: Text, kept: Guest<usize>) -> Text {
+    let call = latest();
+    // SAFETY: the program has the place of a pointer there.
+    let place: Text = unsafe { Guest::at(kept.addr()) };
+    if text.given().is_none() {
+        announce(place, size_of::<usize>(), false, call);
+    }
+    let mut rest = if text.given().is_none() { kept.get() } else { 0 };
+    let token = next_token(text, by, &mut rest, call);
+    announce(place, size_of::<usize>(), true, call);
+    kept.set(rest);
+    token
+}
+
+/// Sorts, with a function of the program, which takes steps of its own.
+extern "C" fn qsort(array: Text, n: usize, size: usize, compare: usize) {
+    if n > 1 {
+        let call = latest();
+        announce(array, n.saturating_mul(size), false, call);
+        announce(array, n.saturating_mul(size), true, call);
+    }
+    type Compare = unsafe extern "C" fn(*const libc::c_void, *const libc::c_void) -> c_int;
+    // SAFETY: the program passes a function that compares two of `n` elements of an array.
+    unsafe {
+        let compare = core::mem::transmute::<usize, Option<Compare>>(compare);
+        libc::qsort(array.pointer().cast(), n, size, compare);
+    }
 }

@@ -257,6 +257,8 @@ fn reached(does: Does, registers: &Registers, at: usize) {
             let addr = address(&load, registers, at);
             // SAFETY: the instruction is about to read these bytes.
             let area = unsafe { Area::at(addr, load.len as usize) };
+            // Only who waits for a condition variable has one.
+            rt.words.add_condition(area.addr());
             rt.touch_by_step(area, false);
             step(rt, area.op(OpKind::Read));
             check(rt, area, Use::Read, at);
@@ -304,8 +306,15 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
         // Nobody notices in which order.
     } else {
         known = false;
-        let varying = expected.map(|expected| Varying::Exchange(area, expected));
+        if rt.parks.hold(next) {
+            rt.words.add_parker(area.addr());
+        }
+        let varying = match expected {
+            Some(expected) => Some(Varying::Exchange(area, expected)),
+            None => rt.waking(area),
+        };
         step_conditional(rt, area.op(OpKind::Update), varying);
+        rt.updated_word(area);
     }
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {

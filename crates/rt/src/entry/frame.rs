@@ -55,6 +55,12 @@ impl Call {
         self.0 as usize + size_of::<Frame>()
     }
 
+    /// The frame pointer of the caller, if it has one.
+    pub fn frame_pointer(self) -> usize {
+        // SAFETY: as for `pc`.
+        unsafe { (*self.0).registers[5] }
+    }
+
     /// The lowest address of what the caller had: its registers, then its stack.
     pub fn addr(self) -> usize {
         self.0 as usize

@@ -144,7 +144,8 @@ fn end_with_code(rt: &mut Rt, code: i32, pc: usize) {
     }
     let panics = rt.said.panics();
     if panics.is_empty() {
-        fail(rt, "exit", pc, &format!("exit code {code}"))
+        let text = rt.said.note().unwrap_or_else(|| format!("exit code {code}"));
+        fail(rt, "exit", pc, &text)
     }
     let thread = rt.said.thread().unwrap_or(rt.threads.current());
     fail_in(rt, thread, "panic", 0, &panics)

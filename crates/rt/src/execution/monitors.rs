@@ -1,9 +1,12 @@
 //! Everything that happens, in its order: the one place from which the monitors get their events.
 
 use weakspot_core::Model;
-use weakspot_live::wire::{MemoryChange, MemoryStep, Message, Place, PlacedFence, TracedStep};
+use weakspot_live::wire::{
+    MemoryChange, MemoryStep, Message, Place, PlacedFence, StackFrame, TracedStep,
+};
 use weakspot_live::{
-    Choices, Extra, Finding, Op, OpKind, Order, Races, Step, Sync, Transactions, Watch, preventing,
+    Agent, Choices, Extra, Finding, Next, Op, OpKind, Order, Profile, Races, Step, Sync,
+    Transactions, Watch, preventing,
 };
 
 use crate::Runtime;
@@ -17,6 +20,8 @@ pub struct Monitors {
     watch: Option<Watch>,
     /// What watches for data races, if anybody does.
     pub races: Option<Races>,
+    /// How the exploration goes, if anybody wants to know.
+    profile: Option<Profile>,
     /// For each event that they got, how many choices came before.
     taken: Vec<usize>,
     /// The schedule of the first execution that is not serializable.
@@ -36,17 +41,24 @@ pub struct Event {
     old: Option<u64>,
     /// What it orders.
     sync: Sync,
+    /// What the monitors take it for.
+    seen: OpKind,
 }
 
 impl Event {
     /// A step whose values do not matter.
     pub fn new(op: Op, order: Order, pc: usize) -> Event {
-        Event { op, order, pc, value: None, old: None, sync: Sync::Usual }
+        Event { op, order, pc, value: None, old: None, sync: Sync::Usual, seen: op.kind }
     }
 
     /// The step has read or written this; an update has read `old`.
     pub fn with(self, value: u64, old: Option<u64>) -> Event {
         Event { value: Some(value), old, ..self }
+    }
+
+    /// The step is shown as what it is, but to the monitors it is this, because of what it can be exchanged with.
+    pub fn seen_as(self, kind: OpKind) -> Event {
+        Event { seen: kind, ..self }
     }
 
     /// The step orders more, or less, than its kind says.
@@ -59,6 +71,18 @@ impl Runtime {
     /// The current thread has taken a step.
     pub fn record(&mut self, event: Event) {
         self.record_of(self.threads.current(), event);
+    }
+
+    /// The current thread has taken a step that is a fence, and to the monitors an addition: its order among such steps does
+    /// not matter.
+    pub fn record_unordered(&mut self, event: Event) {
+        if let Some(watch) = &mut self.monitors.watch {
+            let (thread, at) = (self.threads.current() as u16, event.pc as u64);
+            let op = Op::plain(OpKind::Fence);
+            watch.step(Step { thread, op, order: Order::SeqCst, at });
+            self.monitors.taken.push(self.exploration.choices().len());
+        }
+        self.record(event.seen_as(OpKind::Add));
     }
 
     /// The current thread has made all others have a fence here.
@@ -78,14 +102,22 @@ impl Runtime {
 
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
-        let &Event { op, order, pc, sync, .. } = &event;
+        let &Event { op, order, pc, sync, seen, .. } = &event;
         let step = Step { thread: t as u16, op, order, at: pc as u64 };
+        let seen = Step { op: Op { kind: seen, ..op }, ..step };
         if let Some(watch) = &mut self.monitors.watch {
-            watch.step(step);
+            watch.step(seen);
             self.monitors.taken.push(self.exploration.choices().len());
         }
         if self.monitors.races.is_some() {
             self.look_for_races(&step, sync);
+        }
+        let harness = self.config.harness && t == 0;
+        if let Some(profile) = &mut self.monitors.profile
+            && !self.threads.alone()
+            && !harness
+        {
+            profile.step(&seen);
         }
         self.trace(t, &event);
     }
@@ -93,6 +125,9 @@ impl Runtime {
     fn trace(&mut self, t: usize, event: &Event) {
         if self.config.trace {
             let &Event { op: Op { kind, len, addr }, order, pc, value, old, .. } = event;
+            // That it may be exchanged with others matters only to who explores.
+            let kind = if kind.updates() { OpKind::Update } else { kind };
+            self.trace_frame(addr as usize);
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
             self.reporter.send(&Message::Step(step));
@@ -107,6 +142,16 @@ impl Runtime {
 }
 
 impl Runtime {
+    /// Tells in which function an address is a variable.
+    fn trace_frame(&self, addr: usize) {
+        if let Some(function) = self.frames.owner(addr)
+            && let Some(place) = self.reporter.place(function.pc)
+        {
+            let (sp, bp) = (function.sp as u64, function.bp as u64);
+            self.reporter.send(&Message::Frame(StackFrame { sp, bp, place }));
+        }
+    }
+
     /// Tells what the current thread has done to bytes, with the calls that led there, if executions are
     /// traced.
     pub fn trace_memory(&self, what: MemoryChange, (addr, len): (usize, usize), calls: &[usize]) {
@@ -138,7 +183,7 @@ impl Monitors {
     /// None yet.
     pub fn new() -> Monitors {
         let (taken, unserializable) = (Vec::new(), String::new());
-        Monitors { watch: None, races: None, taken, unserializable }
+        Monitors { watch: None, races: None, profile: None, taken, unserializable }
     }
 
     /// Those that the configuration asks for, from the beginning.
@@ -153,6 +198,7 @@ impl Monitors {
         };
         self.watch = (!config.models.is_empty() || transactions != Transactions::None)
             .then(|| Watch::new(&config.models, &extra).with_transactions(transactions));
+        self.profile = config.profile.then(|| Profile::new(config.under != Model::Sc));
         // What a load sees that takes its value from a buffer is not known to it.
         self.races = config.races.filter(|_| config.under == Model::Sc).map(Races::new);
     }
@@ -172,6 +218,24 @@ impl Monitors {
         }
         if let Some(races) = &mut self.races {
             races.begin();
+        }
+        if let Some(profile) = &mut self.profile {
+            profile.begin();
+        }
+    }
+
+    /// Of those who could go on, an agent was chosen.
+    #[inline(always)]
+    pub fn chosen(&mut self, next: &[Next], agent: Agent) {
+        if let Some(profile) = &mut self.profile {
+            profile.chosen(next, agent);
+        }
+    }
+
+    /// The execution that is over is counted.
+    pub fn count(&mut self) {
+        if let Some(profile) = &mut self.profile {
+            profile.end();
         }
     }
 
@@ -218,6 +282,9 @@ impl Monitors {
         if let Some(at) = self.races.as_ref().and_then(Races::volatile) {
             reporter.send(&Message::Volatile(reporter.place(at as usize)));
         }
+        if let Some(profile) = &self.profile {
+            report_profile(profile, reporter);
+        }
         let Some(watch) = &self.watch else { return };
         watch.mixed().iter().for_each(|&model| reporter.send(&Message::Mixed(model)));
         for (i, f) in watch.findings().iter().enumerate() {
@@ -228,6 +295,19 @@ impl Monitors {
         if executions > 0 {
             let (execution, schedule) = (first + 1, self.unserializable.clone());
             reporter.send(&Message::Unserializable { execution, schedule, executions });
+        }
+    }
+}
+
+fn report_profile(profile: &Profile, reporter: &Reporter) {
+    let by_preemptions = profile.by_preemptions().iter().enumerate();
+    for (preemptions, &executions) in by_preemptions.filter(|(_, executions)| **executions > 0) {
+        reporter.send(&Message::Preempted { preemptions: preemptions as u64, executions });
+    }
+    for (contact, met) in profile.contacts() {
+        if let Some(place) = reporter.place(contact.at as usize) {
+            let (thread, other) = (contact.thread, contact.other);
+            reporter.send(&Message::Met { place, thread, other, met });
         }
     }
 }

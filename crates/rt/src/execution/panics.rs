@@ -11,6 +11,10 @@ const KEPT: usize = 16 << 10;
 const LONGEST: usize = 1000;
 /// What all messages about panics have, before the place in the source.
 const MARK: &str = "panicked at ";
+/// How `main`, or a test, says that it returns an error.
+const ERROR: &str = "Error: ";
+/// What the harness says of a test that should panic.
+const CALM: &str = "test did not panic as expected";
 
 /// What an execution has said on standard error.
 #[derive(Default)]
@@ -18,6 +22,8 @@ pub struct Said {
     bytes: Vec<u8>,
     /// Who panicked first.
     thread: Option<usize>,
+    /// What else it says about why it fails.
+    note: Option<String>,
 }
 
 impl Said {
@@ -25,6 +31,7 @@ impl Said {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.thread = None;
+        self.note = None;
     }
 
     fn add(&mut self, thread: usize, bytes: &[u8]) {
@@ -38,6 +45,21 @@ impl Said {
         }
         let room = KEPT.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Keeps what the program says about why it fails without a panic.
+    fn add_note(&mut self, bytes: &[u8]) {
+        // What it is comes in other pieces.
+        if bytes.starts_with(ERROR.as_bytes()) {
+            self.note = Some("returns an error".to_owned());
+        } else if bytes.windows(CALM.len()).any(|part| part == CALM.as_bytes()) {
+            self.note = Some(CALM.to_owned());
+        }
+    }
+
+    /// Why the program says that it fails, if not by a panic.
+    pub fn note(&self) -> Option<String> {
+        self.note.clone()
     }
 
     /// Who panicked first.
@@ -73,10 +95,16 @@ fn panic(text: &str) -> String {
 impl Runtime {
     /// The program writes to a descriptor: what it says on standard error is kept.
     pub fn hear(&mut self, fd: i32, from: Guest<u8>, len: usize) {
-        if fd == libc::STDERR_FILENO && len < isize::MAX as usize {
+        let kept = [libc::STDERR_FILENO, libc::STDOUT_FILENO].contains(&fd);
+        if kept && len < isize::MAX as usize {
             // SAFETY: the program passes so many bytes to be written, and nobody changes them now.
             let bytes = unsafe { core::slice::from_raw_parts(from.pointer(), len) };
-            self.said.add(self.threads.current(), bytes);
+            if self.config.harness {
+                self.said.add_note(bytes);
+            }
+            if fd == libc::STDERR_FILENO {
+                self.said.add(self.threads.current(), bytes);
+            }
         }
     }
 

@@ -4,9 +4,13 @@
 //! thread that touches them makes them shared, and the exploration starts again, with both accesses
 //! seen. What the first thread does while there is no other, or all others were joined, is ordered.
 
-use weakspot_live::{Op, OpKind, Order, Race, Racer, Step, Sync};
+use weakspot_live::{Op, OpKind, Order, Plan, Race, Racer, Races, Step, Sync};
 
 use crate::Runtime;
+use crate::entry::guest::Area;
+
+/// Stands for all counts of references: no program has anything there.
+const COUNTS: Area = Area::nowhere(0x1008, 8);
 
 impl Runtime {
     /// A step was taken.
@@ -21,6 +25,28 @@ impl Runtime {
         races.step(step, sync);
         while let Some(race) = self.monitors.races.as_mut().and_then(|races| races.take()) {
             self.report_race(&race);
+        }
+    }
+
+    /// Whether steps that nobody can tell apart by what comes of them, such as additions whose results are not used,
+    /// are explored in one order. `rf` knows only what loads read, and transactions conflict by them.
+    pub fn lets_steps_commute(&self) -> bool {
+        self.config.plan != Plan::Rf && self.config.transactions.is_none()
+    }
+
+    /// Whether counts of references are: that has to be looked at, and none was doubtful.
+    pub fn lets_counts_commute(&self) -> bool {
+        self.lets_steps_commute() && self.monitors.races.is_some() && !self.shadow.is_shared(COUNTS)
+    }
+
+    /// After an execution: if it depends on the order who drops the last of some references, it is explored as any order of
+    /// updates is, from the beginning.
+    pub(super) fn doubt_counts(&mut self) {
+        let doubts = self.monitors.races.as_ref().is_some_and(Races::doubts_counts);
+        if doubts && !self.exploration.learning() && self.lets_counts_commute() {
+            let (addr, len) = (COUNTS.addr(), COUNTS.len() as usize);
+            self.shadow.set_shared(addr, len);
+            self.learn(addr, len);
         }
     }
 

@@ -38,6 +38,7 @@ use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
 use crate::sync::verifier::Verifier;
+use crate::sync::words::Words;
 use crate::sys;
 use crate::world::clock::Clock;
 use crate::world::descriptors::{Descriptors, FAR, Outside};
@@ -150,6 +151,9 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         clock: Clock::new(),
         owners: Owners::new(),
         wake_ups: WakeUps::new(),
+        words: Words::new(),
+        mixed_swaps: false,
+        token: 0,
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
         frames,
@@ -166,6 +170,8 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         rwlocks: Sites::new(),
         tries: Sites::new(),
         counts: Sites::new(),
+        references: Sites::new(),
+        parks: Sites::new(),
         traps: Traps::new(),
         program: Program {
             main,
@@ -269,6 +275,8 @@ impl Runtime {
         self.rwlocks.find(&self.config.rwlocks, base);
         self.tries.find(&self.config.tries, base);
         self.counts.find(&self.config.counts, base);
+        self.references.find(&self.config.references, base);
+        self.parks.find(&self.config.parks, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };
     }
@@ -319,7 +327,7 @@ fn work(rt: &mut Rt) -> ! {
     leave_keeper();
     catch_crashes();
     rt.traps.catch();
-    rt.frames.watch();
+    rt.frames.start(rt.config.trace);
     rt.coroutines.map();
     rt.program.silent = false;
     if rt.program.started {
@@ -395,6 +403,10 @@ impl Runtime {
         self.exploration.clear();
         self.owners.clear();
         self.wake_ups.clear();
+        self.words.clear();
+        self.outside.handlers.begin();
+        self.know_mixed_swaps();
+        self.token = 0;
         self.verifier.clear();
         self.destroyed.clear();
         self.frames.clear();
@@ -419,6 +431,8 @@ impl Runtime {
             self.finding(SILENT, Some(t), pc, "");
             self.exploration.set_ended(Ended::Cut);
         }
+        self.doubt_counts();
+        self.look_for_mixed_swaps();
         if self.exploration.learning() {
             self.restart();
         } else {
@@ -451,6 +465,7 @@ impl Runtime {
         // One that was given up is part of one that is known.
         if ended != Ended::Stopped {
             signals.add_execution();
+            self.monitors.count();
         }
         if signals.stopped() && ended == Ended::Cut {
             // It would have gone on, had there been time: nothing is left for the strategy to learn.

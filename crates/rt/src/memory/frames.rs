@@ -24,6 +24,10 @@ pub struct Frames {
 pub struct Open {
     /// The stack pointer.
     pub sp: usize,
+    /// The frame pointer, if it has one.
+    pub bp: usize,
+    /// Where in it that was.
+    pub pc: usize,
     /// Where it returns to.
     pub back: usize,
 }
@@ -40,9 +44,16 @@ impl Frames {
         Frames { lent: Vec::new(), open: Vec::new() }
     }
 
-    /// A process starts: functions say when they begin and end if that may matter. Whether they did not
-    /// before.
-    pub fn watch(&self) -> bool {
+    /// A process starts: functions say when they begin and end if that may matter.
+    pub fn start(&self, traced: bool) {
+        if traced {
+            NAMED.fetch_or(FRAMES, Ordering::Relaxed);
+        }
+        self.watch();
+    }
+
+    /// Functions say when they begin and end if others use their variables. Whether they did not before.
+    fn watch(&self) -> bool {
         let lent = self.lent.iter().any(Option::is_some);
         lent && NAMED.fetch_or(FRAMES, Ordering::Relaxed) & FRAMES == 0
     }
@@ -96,6 +107,12 @@ impl Frames {
         while open.last().is_some_and(|last| last.sp < sp) {
             open.pop();
         }
+    }
+
+    /// The function whose variable an address is, if it has said that it began.
+    pub fn owner(&self, addr: usize) -> Option<Open> {
+        let open = self.open.get(stack_of(addr)?)?;
+        open.iter().find(|function| function.sp <= addr).copied()
     }
 
     /// The innermost function of a thread ends: that function, and where the one around it begins.

@@ -175,7 +175,9 @@ impl Runtime {
     /// before it.
     fn is_on_time(&self, pc: usize) -> bool {
         let delayed = &self.scheduler.delayed;
-        !delayed.is_empty() && self.threads.me().buffer.is_empty() && !delayed.contains(&pc)
+        // One that leaves at once is gone when this one has its turn.
+        let gone = self.threads.me().buffer.stores.iter().all(|store| store.at_once);
+        !delayed.is_empty() && gone && !delayed.contains(&pc)
     }
 
     /// The queue whose store leaves before anybody else goes on, if there is one.

@@ -8,11 +8,15 @@ use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, wait
 
 use crate::access::pending::settle;
 use crate::config::Config;
+use crate::entry::guest::Area;
 use crate::schedule::closed::report_deadlock;
 use crate::schedule::finish::{count, finish};
 use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
 use crate::{Rt, Runtime};
+
+/// Stands for compare-and-swaps whose bytes are accessed in parts: no program has anything there.
+const MIXED: Area = Area::nowhere(0x1010, 8);
 
 /// What threads are about to do, and who says who goes on.
 pub struct Scheduler {
@@ -161,7 +165,9 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
     rt.signals().set_busy(false);
     match choice {
         Choice::Run(agent) => {
-            rt.exploration.chosen(agent);
+            let runtime: &mut Runtime = rt;
+            runtime.exploration.chosen(agent);
+            runtime.monitors.chosen(&runtime.scheduler.next, agent);
             usize::from(agent.of())
         }
         Choice::Stop => finish(rt, Ended::Stopped),
@@ -194,7 +200,9 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         let choice = strategy.choose(with_buffers, *last);
         signals.set_busy(false);
         let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
-        rt.exploration.chosen(agent);
+        let runtime: &mut Runtime = rt;
+        runtime.exploration.chosen(agent);
+        runtime.monitors.chosen(&runtime.scheduler.with_buffers, agent);
         if !agent.is_buffer() {
             let to = usize::from(agent.of());
             rt.threads.get_mut(to).buffer.show();
@@ -432,6 +440,26 @@ impl Runtime {
                 calls: calls.into_iter().filter_map(|pc| self.reporter.place(pc)).collect(),
             }));
         }
+    }
+
+    /// Whether a compare-and-swap is an update even if it fails.
+    pub fn has_mixed_swaps(&self) -> bool {
+        self.mixed_swaps
+    }
+
+    /// After an execution: if the bytes of a compare-and-swap were accessed in parts, the exploration starts again.
+    pub fn look_for_mixed_swaps(&mut self) {
+        if !self.mixed_swaps && self.scheduler.strategy.mixes() {
+            let (addr, len) = (MIXED.addr(), MIXED.len() as usize);
+            self.shadow.set_shared(addr, len);
+            self.mixed_swaps = true;
+            self.learn(addr, len);
+        }
+    }
+
+    /// Before the first execution: whether that was learnt by others.
+    pub fn know_mixed_swaps(&mut self) {
+        self.mixed_swaps |= self.shadow.is_shared(MIXED);
     }
 
     /// Bytes turn out to be shared: the exploration starts again after this execution.

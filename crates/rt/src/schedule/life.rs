@@ -38,6 +38,7 @@ pub fn add(rt: &mut Runtime, start: Start) -> Option<usize> {
     if t == 0 {
         rt.keys.values_before(&mut thread.values);
     }
+    rt.outside.handlers.create(rt.threads.current(), t);
     rt.scheduler.add(t);
     Some(t)
 }

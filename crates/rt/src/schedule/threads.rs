@@ -161,7 +161,7 @@ impl Varying {
     pub fn kind(self, rt: &Runtime) -> OpKind {
         match self {
             Varying::Exchange(area, expected) => {
-                if area.bits() == expected {
+                if area.bits() == expected || rt.has_mixed_swaps() {
                     OpKind::Update
                 } else {
                     OpKind::Compare
@@ -324,6 +324,11 @@ impl Thread {
     /// the library is below.
     pub fn end_of_stack(&self) -> Option<usize> {
         (self.end != 0 && self.parked.is_none()).then_some(self.end)
+    }
+
+    /// The kind of its next step, which waits, depends on this.
+    pub fn set_varying(&mut self, varying: Varying) {
+        self.varying = Some(varying);
     }
 
     /// Where it has announced the last conditional step.

@@ -228,6 +228,7 @@ impl Runtime {
         self.threads.set_current(to);
         self.private.enter(to, &self.threads.me().spin);
         self.coroutines.set_thread_pointer(to);
+        self.outside.handlers.enter(to);
     }
 
     /// What the current thread is about to do.

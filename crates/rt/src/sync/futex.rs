@@ -1,18 +1,21 @@
 //! `syscall`: Rust's standard library and libstdc++ wait with it, on words of memory.
 
+use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::access::pending::settle;
 use crate::entry::frame::{Call, entry};
-use crate::entry::guest::Guest;
+use crate::entry::guest::{Area, Guest, Question};
 use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
 use crate::memory::check::check;
 use crate::memory::errors::Use;
 use crate::report::DEFECT;
-use crate::schedule::threads::Patience;
-use crate::schedule::turns::{empty_all_buffers, step};
+use crate::schedule::threads::{Patience, Until};
+use crate::schedule::turns::{empty_all_buffers, step, wait};
 use crate::schedule::yields::give_way;
 use crate::sync::waits;
+use crate::sync::words::PARKED;
 use crate::sys;
 use crate::{LIVE, Rt, Runtime};
 
@@ -63,8 +66,12 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
     let word: Guest<u32> = unsafe { Guest::at(addr) };
     let op = |kind| word.area().op(kind);
     match command as i32 & 0x7f {
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if rt.words.is_parker(addr) => {
+            park(rt, word, (timeout, command as i32 & 0x7f == libc::FUTEX_WAIT), call)
+        }
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
-            step(rt, op(OpKind::Update));
+            let enter = waits::entering(rt, op(OpKind::Update));
+            step(rt, enter);
             check(rt, word.area(), Use::Read, pc);
             if word.get() != value as u32 {
                 done(rt, op(OpKind::Read), pc);
@@ -75,10 +82,16 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
             rt.enter_queue(addr);
             waits::entered(rt, op(OpKind::Update), patience, pc);
             let acquire = op(OpKind::Acquire);
-            let woken = waits::leave(rt, acquire, addr, patience, call);
-            done(rt, waits::left(acquire, woken), pc);
-            if woken { 0 } else { -(libc::ETIMEDOUT as isize) }
+            let leave = waits::leave(rt, acquire, addr, patience, call);
+            if leave.woken {
+                rt.threads.me_mut().spin.changed();
+            }
+            let event = Event::new(waits::left(acquire, leave.woken), Order::SeqCst, pc);
+            rt.record(leave.seen(event));
+            if leave.woken { 0 } else { -(libc::ETIMEDOUT as isize) }
         }
+        // Whoever changed the word has let the thread go on.
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET if rt.words.is_parker(addr) => 0,
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
             let most = value.min(i32::MAX as usize) as u32;
             wake(rt, op(OpKind::Release), most, pc)
@@ -123,9 +136,30 @@ fn membarrier(rt: &mut Rt, command: usize, pc: usize) -> isize {
     }
 }
 
+/// A thread of Rust parks, by a word that others change when they unpark it: what wakes it is the change, because a wake-up always
+/// follows, and nobody else waits there.
+fn park(rt: &mut Rt, word: Guest<u32>, (timeout, relative): (usize, bool), call: Call) -> isize {
+    let patience = if timeout == 0 { Patience::Endless } else { Patience::Timed };
+    rt.wait_until(timeout, relative);
+    if patience == Patience::Timed && !rt.threads.alone() {
+        settle(rt);
+        rt.spins(call, Area::place(word.addr()), 0);
+    }
+    rt.threads.me_mut().awaits = Some(Awaited::Word);
+    let unparked = Until::Object(Question::about(word, |word: Guest<u32>| word.get() != PARKED));
+    let acquire = word.area().op(OpKind::Acquire);
+    let woken = wait(rt, acquire, unparked, patience);
+    check(rt, word.area(), Use::Read, call.pc());
+    done(rt, waits::left(acquire, woken), call.pc());
+    if woken { 0 } else { -(libc::ETIMEDOUT as isize) }
+}
+
 fn wake(rt: &mut Rt, release: Op, most: u32, pc: usize) -> isize {
     let queue = release.addr as usize;
-    waits::wake_step(rt, release, queue);
+    // To change a condition variable of Rust and to wake those who wait for it is one step: whoever comes in between finds it changed.
+    if rt.threads.me_mut().waiting.notifies.take() != Some(queue) {
+        waits::wake_step(rt, release, queue);
+    }
     let n = rt.wake(queue, most);
     rt.threads.me_mut().spin.changed();
     // How many it wakes tells it from waiting.

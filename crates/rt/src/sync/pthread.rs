@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::access::plain::access;
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
@@ -14,6 +15,7 @@ use crate::schedule::coroutine;
 use crate::schedule::life::add;
 use crate::schedule::threads::{Function, Patience, Start, Until};
 use crate::schedule::turns::{step, wait};
+use crate::world::handlers::raise_own;
 use crate::{Rt, Runtime};
 
 unsafe extern "C" {
@@ -91,6 +93,8 @@ fn join_into(rt: &mut Rt, handle: usize, value: Guest<usize>) -> i32 {
     match join(rt, handle) {
         Ok(returned) => {
             if let Some(value) = value.given() {
+                let call = rt.call();
+                access(rt, value.area(), true, call);
                 value.set(returned);
             }
             0
@@ -166,6 +170,7 @@ stand_in! {
         match rt.number(handle) {
             None => libc::ESRCH,
             Some(_) if signal == 0 => 0,
+            Some(t) if t == rt.threads.current() => raise_own(rt, signal),
             Some(_) => refuse(rt, "pthread_kill", pc),
         }
     }

@@ -1,7 +1,8 @@
 //! Condition variables, semaphores and barriers, and the queue in which threads wait for a wake-up.
 //!
 //! A wake-up may go to any thread that waited when it was given: it is kept beside the queue until
-//! one of them is chosen. Waiting is two steps, to enter the queue and to leave it; who waits on a
+//! one of them is chosen. If all of them are woken, there is nothing to choose, and in which order they leave does not matter; nor
+//! does the order in which threads enter. Waiting is two steps, to enter the queue and to leave it; who waits on a
 //! condition variable frees the mutex in between, while it is already in the queue, so that no
 //! wake-up can be lost that would not be lost in reality.
 
@@ -51,17 +52,47 @@ pub(super) fn left(op: Op, woken: bool) -> Op {
 /// The current thread has entered a queue. Who leaves it for lack of patience has changed nothing in
 /// the end; loops that wait for some time again and again do that.
 pub(super) fn entered(rt: &mut Runtime, op: Op, patience: Patience, pc: usize) {
+    let mut kind = op.kind;
     if patience != Patience::Timed {
-        return done_with(rt, op, pc, Sync::Nothing);
+        rt.threads.me_mut().spin.changed();
+        kind = OpKind::Release;
     }
-    rt.record(Event::new(op, Order::SeqCst, pc).orders(Sync::Nothing));
+    let event = Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(Sync::Nothing);
+    let commutes = rt.waits_commute();
+    rt.record(if commutes { event.seen_as(OpKind::Compare) } else { event });
 }
 
-/// The current thread waits for a wake-up and leaves the queue. Whether it got one.
-pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call: Call) -> bool {
+/// The step by which a thread enters a queue.
+pub(super) fn entering(rt: &Runtime, op: Op) -> Op {
+    Op { kind: if rt.waits_commute() { OpKind::Read } else { op.kind }, ..op }
+}
+
+/// What it is to leave a queue: if all in it were woken, nobody notices the order.
+fn leaving(rt: &Runtime, thread: usize) -> OpKind {
+    if rt.threads.get(thread).waiting.granted { OpKind::Read } else { OpKind::Acquire }
+}
+
+/// How a thread has left a queue.
+#[derive(Clone, Copy)]
+pub(super) struct Leave {
+    /// Whether it got a wake-up.
+    pub(super) woken: bool,
+    /// Whether all in the queue got one.
+    all: bool,
+}
+
+impl Leave {
+    /// What the monitors take it for, of what it is.
+    pub(super) fn seen(self, event: Event) -> Event {
+        if self.all { event.seen_as(OpKind::Compare) } else { event }
+    }
+}
+
+/// The current thread waits for a wake-up and leaves the queue.
+pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call: Call) -> Leave {
     fn is_woken(rt: &Runtime, thread: usize, queue: usize) -> bool {
         let waiting = &rt.threads.get(thread).waiting;
-        waiting.queue == Some((queue, true)) && rt.wake_ups.of(queue) > 0
+        waiting.granted || waiting.queue == Some((queue, true)) && rt.wake_ups.of(queue) > 0
     }
     if patience == Patience::Timed && !rt.threads.alone() {
         // A loop may wait again and again.
@@ -70,8 +101,17 @@ pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call:
     }
     let what = if op.len == CONDITION { Awaited::Condition } else { Awaited::Word };
     rt.threads.me_mut().awaits = Some(what);
+    if rt.waits_commute() && patience == Patience::Endless && !rt.threads.alone() {
+        let me = rt.threads.current();
+        rt.threads.me_mut().set_varying(Varying::Known(leaving, me));
+    }
     let woken = wait(rt, op, Until::Known(is_woken, queue), patience);
+    let granted = rt.threads.me_mut().waiting.granted;
     rt.leave_queue();
+    if granted {
+        let all = rt.waits_commute() && patience == Patience::Endless;
+        return Leave { woken, all };
+    }
     let left = rt.wake_ups.of(queue) - u32::from(woken);
     // Nobody keeps more wake-ups than there are threads that may take them.
     let may = rt.threads.iter().filter(|t| t.waiting.queue == Some((queue, true))).count() as u32;
@@ -81,15 +121,17 @@ pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call:
         }
     }
     rt.wake_ups.set(queue, left.min(may));
-    woken
+    Leave { woken, all: false }
+}
+
+/// What it is to give a wake-up, which others that were given before may make superfluous.
+pub fn wakes(rt: &Runtime, queue: usize) -> OpKind {
+    if rt.wake_ups.of(queue) == 0 { OpKind::Release } else { OpKind::Update }
 }
 
 /// Announces that a wake-up is given, which others that were given before may make superfluous.
 pub(super) fn wake_step(rt: &mut Rt, op: Op, queue: usize) {
-    fn kind(rt: &Runtime, queue: usize) -> OpKind {
-        if rt.wake_ups.of(queue) == 0 { OpKind::Release } else { OpKind::Update }
-    }
-    step_conditional(rt, op, Some(Varying::Known(kind, queue)));
+    step_conditional(rt, op, Some(Varying::Known(wakes, queue)));
 }
 
 /// A condition variable, of which only the address matters.
@@ -135,7 +177,8 @@ pub fn condition_wait(
     let call = rt.call();
     let (pc, queue) = (call.pc(), condition.addr());
     let update = op(OpKind::Update, condition, CONDITION);
-    step(rt, update);
+    let enter = entering(rt, update);
+    step(rt, enter);
     usable(rt, condition, "waits on", pc);
     rt.enter_queue(queue);
     entered(rt, update, patience, pc);
@@ -145,11 +188,15 @@ pub fn condition_wait(
         return error;
     }
     let acquire = op(OpKind::Acquire, condition, CONDITION);
-    let woken = leave(rt, acquire, queue, patience, call);
+    let leave = leave(rt, acquire, queue, patience, call);
     // A wait may end without a reason, so that it says nothing about whoever gave the wake-up.
-    done_with(rt, left(acquire, woken), pc, Sync::Nothing);
+    if leave.woken {
+        rt.threads.me_mut().spin.changed();
+    }
+    let event = Event::new(left(acquire, leave.woken), Order::SeqCst, pc).orders(Sync::Nothing);
+    rt.record(leave.seen(event));
     locks::relock(rt, mutex, pc);
-    if woken { 0 } else { libc::ETIMEDOUT }
+    if leave.woken { 0 } else { libc::ETIMEDOUT }
 }
 
 /// Wakes at most `n` threads that wait on a condition variable.
@@ -318,7 +365,8 @@ stand_in! {
     fn pthread_barrier_wait(rt, barrier: Guest<Barrier>) -> i32 {
         let pc = rt.pc();
         let update = op(OpKind::Update, barrier, BARRIER);
-        let kind = Question::about(barrier, arrival);
+        let commutes = rt.waits_commute();
+        let kind = Question::about(barrier, if commutes { arrival_in_any_order } else { arrival });
         step_conditional(rt, update, Some(Varying::Object(kind)));
         there(rt, barrier, "waits at", pc);
         let Barrier { size, arrived, round } = barrier.get();
@@ -328,12 +376,25 @@ stand_in! {
         } else {
             Barrier { size, arrived: arrived + 1, round }
         });
-        done_with(rt, update, pc, Sync::Arrival { last });
-        rt.threads.me_mut().waiting.round = round;
+        if commutes && !last {
+            rt.record_unordered(Event::new(op(OpKind::Release, barrier, BARRIER), Order::SeqCst, pc)
+                .orders(Sync::Arrival { last }));
+            rt.threads.me_mut().spin.changed();
+        } else {
+            done_with(rt, update, pc, Sync::Arrival { last });
+        }
+        let waiting = &mut rt.threads.me_mut().waiting;
+        (waiting.round, waiting.barrier) = (round, barrier.addr());
         let acquire = op(OpKind::Acquire, barrier, BARRIER);
         rt.threads.me_mut().awaits = Some(Awaited::Barrier);
+        if commutes && !rt.threads.alone() {
+            let me = rt.threads.current();
+            rt.threads.me_mut().set_varying(Varying::Known(departure, me));
+        }
         wait(rt, acquire, Until::Known(round_is_over, barrier.addr()), Patience::Endless);
-        done_with(rt, acquire, pc, Sync::Nothing);
+        rt.threads.me_mut().spin.changed();
+        let event = Event::new(acquire, Order::SeqCst, pc).orders(Sync::Nothing);
+        rt.record(if commutes { event.seen_as(OpKind::Compare) } else { event });
         if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     }
 }
@@ -355,6 +416,17 @@ fn there(rt: &mut Rt, barrier: Guest<Barrier>, what: &str, pc: usize) {
 fn arrival(barrier: Guest<Barrier>) -> OpKind {
     let barrier = barrier.get();
     if barrier.arrived >= barrier.size.saturating_sub(1) { OpKind::Release } else { OpKind::Update }
+}
+
+/// The same, where the order of those who are not the last does not matter: only the last one is told.
+fn arrival_in_any_order(barrier: Guest<Barrier>) -> OpKind {
+    if arrival(barrier) == OpKind::Release { OpKind::Release } else { OpKind::Add }
+}
+
+/// What it is to go on from a barrier: nobody can notice it, once the round is over.
+fn departure(rt: &Runtime, thread: usize) -> OpKind {
+    let barrier = rt.threads.get(thread).waiting.barrier;
+    if round_is_over(rt, thread, barrier) { OpKind::Fence } else { OpKind::Acquire }
 }
 
 fn round_is_over(rt: &Runtime, thread: usize, barrier: usize) -> bool {

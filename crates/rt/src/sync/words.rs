@@ -6,16 +6,20 @@
 //! no reader comes in, not even one that has the lock already, which is a deadlock. So it is a step
 //! of its own that a writer begins to wait.
 //!
+//! The same goes for the word by which a thread parks: whoever unparks it changes the word, and then it goes on. Of a condition variable,
+//! it is one step to change its word and to wake those who wait for it.
+//!
 //! Code that was compiled without us may do the rest all the same, with the same word; then it is explored.
 
-use weakspot_live::OpKind;
 use weakspot_live::wire::Awaited;
+use weakspot_live::{OpKind, Plan};
 
 use crate::access::pending::settle;
 use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest, Question};
-use crate::schedule::threads::{Patience, Until};
+use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
+use crate::sync::waits::wakes;
 use crate::{Rt, Runtime};
 
 /// Waits until a mutex is free; returns when it is the current thread's turn to take it.
@@ -106,4 +110,75 @@ pub fn turn_to_free_mutex(rt: &mut Rt, area: Area) {
     step(rt, area.op(OpKind::Release));
     rt.owners.free(area.addr());
     rt.threads.me_mut().spin.unlocked();
+}
+
+/// Words that Rust's standard library waits for, of which it is known what they are there for.
+pub struct Words {
+    conditions: Vec<usize>,
+    parkers: Vec<usize>,
+}
+
+/// What the word of a thread is that has parked.
+pub const PARKED: u32 = u32::MAX;
+
+impl Words {
+    /// None.
+    pub fn new() -> Words {
+        Words { conditions: Vec::new(), parkers: Vec::new() }
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.conditions.clear();
+        self.parkers.clear();
+    }
+
+    /// A thread waits for the condition variable there.
+    pub fn add_condition(&mut self, addr: usize) {
+        if !self.conditions.contains(&addr) {
+            self.conditions.push(addr);
+        }
+    }
+
+    /// A thread parks, and others unpark it by this word.
+    pub fn add_parker(&mut self, addr: usize) {
+        if !self.parkers.contains(&addr) {
+            self.parkers.push(addr);
+        }
+    }
+
+    /// Whether threads wait for a condition variable there.
+    pub fn is_condition(&self, addr: usize) -> bool {
+        self.conditions.contains(&addr)
+    }
+
+    /// Whether a thread parks there.
+    pub fn is_parker(&self, addr: usize) -> bool {
+        self.parkers.contains(&addr)
+    }
+}
+
+impl Runtime {
+    /// What it depends on what an update is that lets others go on, if it is one of a known word.
+    pub fn waking(&self, area: Area) -> Option<Varying> {
+        match area.addr() {
+            _ if self.config.plan == Plan::Rf => None,
+            addr if self.words.is_parker(addr) => Some(Varying::Known(unparks, addr)),
+            addr if self.words.is_condition(addr) => Some(Varying::Known(wakes, addr)),
+            _ => None,
+        }
+    }
+
+    /// The current thread has updated a word: if it is that of a condition variable, what comes next is to wake others.
+    pub fn updated_word(&mut self, area: Area) {
+        let condition = self.words.is_condition(area.addr()).then_some(area.addr());
+        self.threads.me_mut().waiting.notifies = condition;
+    }
+}
+
+/// Without it, a thread that has parked could not have gone on.
+fn unparks(_rt: &Runtime, word: usize) -> OpKind {
+    // SAFETY: the program has the word of a thread there that parks.
+    let word: Guest<u32> = unsafe { Guest::at(word) };
+    if word.get() == PARKED { OpKind::Release } else { OpKind::Update }
 }

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 
 use weakspot_live::{Op, OpKind};
 
+use crate::access::plain::access;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
@@ -147,15 +148,24 @@ fn span(t: Time) -> u64 {
     seconds * SECOND + t.tv_nsec.clamp(0, SECOND as i64) as u64
 }
 
+/// Stores what the program has asked for: a step if others use the bytes.
+fn put<T: Copy>(rt: &mut Rt, to: Guest<T>, value: T) {
+    let call = rt.call();
+    access(rt, to.area(), true, call);
+    to.set(value);
+}
+
 stand_in! {
     fn clock_gettime(rt, id: i32, to: Time) -> i32 {
         let _ = id;
-        to.set(now(rt));
+        let now = now(rt);
+        put(rt, to, now);
         0
     }
 
     fn timespec_get(rt, to: Time, base: i32) -> i32 {
-        to.set(now(rt));
+        let now = now(rt);
+        put(rt, to, now);
         base
     }
 
@@ -163,7 +173,7 @@ stand_in! {
         let _ = zone;
         let t = now(rt);
         if let Some(to) = to.given() {
-            to.set(libc::timeval { tv_sec: t.tv_sec, tv_usec: t.tv_nsec / 1000 });
+            put(rt, to, libc::timeval { tv_sec: t.tv_sec, tv_usec: t.tv_nsec / 1000 });
         }
         0
     }
@@ -171,7 +181,7 @@ stand_in! {
     fn time(rt, to: Guest<i64>) -> i64 {
         let t = now(rt).tv_sec;
         if let Some(to) = to.given() {
-            to.set(t);
+            put(rt, to, t);
         }
         t
     }

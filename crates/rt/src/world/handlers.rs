@@ -4,6 +4,7 @@
 
 use core::ptr::null;
 
+use crate::Rt;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::Guest;
 use crate::entry::native::native;
@@ -17,6 +18,11 @@ pub struct Handlers {
     actions: Vec<(i32, Action)>,
     mask: Option<u64>,
     stack: Option<libc::stack_t>,
+    /// Which signals threads have blocked, of those that have said so, or whose creators have. The kernel knows one
+    /// thread only, and is told at each switch.
+    masks: Vec<(usize, u64)>,
+    /// Signals that threads have sent to themselves and blocked.
+    raised: Vec<(usize, i32)>,
 }
 
 /// An action as the kernel has it: handler, flags, restorer, mask.
@@ -25,7 +31,14 @@ type Action = [usize; 4];
 impl Handlers {
     /// Nothing is changed.
     pub fn new() -> Handlers {
-        Handlers { actions: Vec::new(), mask: None, stack: None }
+        let (masks, raised) = (Vec::new(), Vec::new());
+        Handlers { actions: Vec::new(), mask: None, stack: None, masks, raised }
+    }
+
+    /// Before an execution: all threads have the mask of the first.
+    pub fn begin(&mut self) {
+        self.masks.clear();
+        self.raised.clear();
     }
 
     /// The program is about to change the action of a signal.
@@ -48,6 +61,43 @@ impl Handlers {
         }
     }
 
+    /// A thread has changed which signals are blocked for it.
+    fn changed_mask(&mut self, thread: usize) {
+        let mut mask = 0_u64;
+        set_mask(null(), &raw mut mask);
+        self.masks.retain(|(known, _)| *known != thread);
+        self.masks.push((thread, mask));
+    }
+
+    fn mask_of(&self, thread: usize) -> Option<u64> {
+        let own = self.masks.iter().find(|(known, _)| *known == thread);
+        own.map(|(_, mask)| *mask).or(self.mask)
+    }
+
+    /// A thread becomes the current one.
+    #[inline(always)]
+    pub fn enter(&self, thread: usize) {
+        if !self.masks.is_empty()
+            && let Some(mask) = self.mask_of(thread)
+        {
+            set_mask(&raw const mask, core::ptr::null_mut());
+        }
+    }
+
+    /// A thread creates another one, which has the same signals blocked.
+    pub fn create(&mut self, by: usize, thread: usize) {
+        if let Some(&(_, mask)) = self.masks.iter().find(|(known, _)| *known == by) {
+            self.masks.push((thread, mask));
+        }
+    }
+
+    /// A signal that a thread has sent to itself, and that is not blocked any more.
+    fn take_raised(&mut self, thread: usize) -> Option<i32> {
+        let open = |&(of, signal): &(usize, i32)| of == thread && !is_blocked(signal);
+        let at = self.raised.iter().position(open)?;
+        Some(self.raised.remove(at).1)
+    }
+
     /// The program is about to change the stack of handlers.
     fn keep_stack(&mut self) {
         if self.stack.is_none() {
@@ -61,7 +111,8 @@ impl Handlers {
     /// Puts back what the execution has changed. `false`: a signal that was blocked is still to come,
     /// and would come to the next execution.
     pub fn restore(&mut self) -> bool {
-        if self.mask.is_some() && is_pending() {
+        let waits = !self.raised.is_empty();
+        if self.mask.is_some() && (waits || is_pending()) {
             return false;
         }
         for (signal, action) in self.actions.drain(..) {
@@ -114,25 +165,46 @@ fn is_blocked(signal: i32) -> bool {
     mask >> (signal - 1) & 1 != 0
 }
 
+/// The current thread sends a signal to itself. While the kernel runs a handler, its signal is blocked for all threads, because to the
+/// kernel ours are one. So the handler is called, which is over before this returns, too.
+pub fn raise_own(rt: &mut Rt, signal: i32) -> i32 {
+    let mut action: Action = [0; 4];
+    let known = ask_action(signal, null(), &raw mut action);
+    let [handler, flags, ..] = action;
+    let handled = known && ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler);
+    if !handled || rt.threads.alone() {
+        return native!(raise(signal: i32) -> i32);
+    }
+    if is_blocked(signal) {
+        // Others may not have blocked it.
+        let mine = (rt.threads.current(), signal);
+        if !rt.outside.handlers.raised.contains(&mine) {
+            rt.outside.handlers.raised.push(mine);
+        }
+        return 0;
+    }
+    if flags & (libc::SA_SIGINFO | libc::SA_RESETHAND | libc::SA_ONSTACK) as usize != 0 {
+        let pc = rt.pc();
+        refuse(rt, "raise beside other threads", pc);
+    }
+    // SAFETY: the program has said that this function handles the signal, by its number alone.
+    let handler: extern "C" fn(i32) = unsafe { core::mem::transmute(handler) };
+    rt.run_program(|| handler(signal));
+    0
+}
+
+/// After the current thread has changed which signals are blocked for it.
+fn mask_changed(rt: &mut Rt) {
+    let me = rt.threads.current();
+    rt.outside.handlers.changed_mask(me);
+    while let Some(signal) = rt.outside.handlers.take_raised(me) {
+        raise_own(rt, signal);
+    }
+}
+
 stand_in! {
-    /// While the kernel runs a handler, its signal is blocked for all threads, because ours have one mask. So the
-    /// handler is called, which is over before this returns, too.
     fn raise(rt, signal: i32) -> i32 {
-        let mut action: Action = [0; 4];
-        let known = ask_action(signal, null(), &raw mut action);
-        let [handler, flags, ..] = action;
-        let handled = known && ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler);
-        if !handled || rt.threads.alone() || is_blocked(signal) {
-            return native!(raise(signal: i32) -> i32);
-        }
-        if flags & (libc::SA_SIGINFO | libc::SA_RESETHAND | libc::SA_ONSTACK) as usize != 0 {
-            let pc = rt.pc();
-            refuse(rt, "raise beside other threads", pc);
-        }
-        // SAFETY: the program has said that this function handles the signal, by its number alone.
-        let handler: extern "C" fn(i32) = unsafe { core::mem::transmute(handler) };
-        rt.run_program(|| handler(signal));
-        0
+        raise_own(rt, signal)
     }
 
     /// The program's own handlers of crashes would hide them.
@@ -154,12 +226,16 @@ stand_in! {
 
     fn sigprocmask(rt, how: i32, new: usize, old: usize) -> i32 {
         rt.outside.handlers.keep_mask();
-        native!(sigprocmask(how: i32, new: usize, old: usize) -> i32)
+        let answer = native!(sigprocmask(how: i32, new: usize, old: usize) -> i32);
+        mask_changed(rt);
+        answer
     }
 
     fn pthread_sigmask(rt, how: i32, new: usize, old: usize) -> i32 {
         rt.outside.handlers.keep_mask();
-        native!(pthread_sigmask(how: i32, new: usize, old: usize) -> i32)
+        let answer = native!(pthread_sigmask(how: i32, new: usize, old: usize) -> i32);
+        mask_changed(rt);
+        answer
     }
 
     fn sigaltstack(rt, new: usize, old: usize) -> i32 {
