@@ -17,7 +17,7 @@ use weakspot_live::wire::{Config, Place, PlacedFence};
 
 use crate::accepted::Acceptance;
 use crate::explore::{Explored, explore_until};
-use crate::findings::Overtaking;
+use crate::findings::{Overtaking, RACE};
 use crate::sources::{Change, Patch, Sources};
 use crate::{Campaign, Control, Result, Until};
 
@@ -117,6 +117,15 @@ pub(crate) fn advise(
     if let Some(chosen) = chosen {
         advice.patches = sources.patches(&chosen);
         advice.changes = Some(chosen.iter().map(|&change| line(&sources, change)).collect());
+    }
+    let races = explored.findings.failures.iter().filter(|failure| failure.kind == RACE).count();
+    if races > 0 {
+        advice.remarks.push(format!(
+            "{races} data race{} {} by these changes: what is published has to be stored with \
+             release and read with acquire, or under one lock",
+            if races == 1 { "" } else { "s" },
+            if races == 1 { "is not prevented" } else { "are not prevented" },
+        ));
     }
     if let Some(program) = &campaign.facts.file {
         for file in sources.newer_than(program) {

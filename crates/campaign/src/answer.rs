@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weakspot_core::{DelayedRun, Limit, Model, Verdict};
+use weakspot_core::{Course, DelayedRun, Limit, LogKind, Model, Verdict};
 use weakspot_live::wire::{Place, TracedStep};
 
 use crate::accepted::Accepted;
@@ -22,6 +22,8 @@ pub struct Answer {
     pub threads: Option<u64>,
     /// How they were chosen, one strategy after the other.
     pub strategies: Vec<&'static str>,
+    /// How it went, if somebody looks at that.
+    pub course: Option<Course>,
     /// Whether each execution had a process of its own.
     pub fork: bool,
     /// What the user should know.
@@ -233,6 +235,18 @@ pub struct Evidence {
     pub log: Rc<Replayed>,
     /// What the monitor reports about the pair, and the checked run that shows it.
     pub report: (weakspot_core::Overtaking, Option<DelayedRun>),
+}
+
+impl Evidence {
+    /// Whether an atomic update overtakes the store in it, which it never does in executions with store buffers.
+    pub(crate) fn update_overtakes(&self, model: Model) -> bool {
+        let (_, Some(run)) = &self.report else { return false };
+        let events = &self.log.under(model).events;
+        let Some(store) = events.get(run.store) else { return false };
+        events.iter().take(run.access + 1).skip(run.store + 1).any(|event| {
+            event.thread == store.thread && event.kind == LogKind::Update && event.loc != store.loc
+        })
+    }
 }
 
 /// Whether transactions are serializable.

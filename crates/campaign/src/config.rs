@@ -12,6 +12,14 @@ pub(crate) const HANG: u64 = 2000;
 /// Milliseconds between two messages about progress.
 const PROGRESS: u64 = 200;
 
+/// The same where somebody looks at how it went.
+const OFTEN: u64 = 20;
+
+/// The configuration of an exploration that is looked at: how it goes is reported.
+pub(crate) fn profiled(base: &Config) -> Config {
+    Config { progress: OFTEN, profile: true, ..base.clone() }
+}
+
 /// What holds for exploring, replaying, comparing and measuring alike. These differ in the strategy, in
 /// how much is looked at, and in whether steps are traced.
 pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
@@ -54,9 +62,12 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         rwlocks: facts.locks.rwlocks.clone(),
         tries: facts.locks.tries.clone(),
         counts: facts.locks.counts.clone(),
+        references: facts.locks.references.clone(),
+        parks: facts.locks.parks.clone(),
         harness: facts.harness,
         trace: false,
         virtual_time: question.virtual_time,
         progress: PROGRESS,
+        profile: false,
     }
 }

@@ -12,7 +12,7 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::late;
 use weakspot_live::wire::{Config, Place};
 
-use crate::answer::{Consequence, Failed, ModelAnswer, ShownFailure};
+use crate::answer::{Consequence, Failed, ModelAnswer, Shown, ShownFailure};
 use crate::explore::{Explored, explore_until};
 use crate::failures::show_failures;
 
@@ -143,6 +143,7 @@ impl Seeker<'_> {
                 self.take(&mut failed, &rest)?;
                 failed.limit = rest.limit;
             }
+            self.heed_updates(pairs, &mut failed);
             return Ok(failed);
         }
         failed.verdict = Verdict::Unknown(untried.clone());
@@ -169,7 +170,26 @@ impl Seeker<'_> {
             }
             remarks.extend(all.remarks);
         }
+        self.heed_updates(pairs, &mut failed);
         Ok(failed)
+    }
+
+    /// Nobody has executed what comes of an update that overtakes a store: that nothing fails says nothing about it.
+    fn heed_updates(&self, pairs: &mut ModelAnswer, failed: &mut Failed) {
+        for finding in &mut pairs.findings {
+            let overtakes = match &finding.shown {
+                Shown::Again(evidence) => evidence.update_overtakes(self.model),
+                Shown::NotAgain | Shown::Unrepeatable => false,
+            };
+            if !overtakes || finding.consequence != Consequence::Unnoticed {
+                continue;
+            }
+            finding.consequence = Consequence::Unknown;
+            failed.limit.get_or_insert(Limit::Updates);
+            if failed.verdict == Verdict::Holds {
+                failed.verdict = Verdict::Unknown(Limit::Updates);
+            }
+        }
     }
 
     fn left(&self, until: Duration) -> Duration {

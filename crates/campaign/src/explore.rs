@@ -1,18 +1,20 @@
 //! The phases of an exploration: one strategy after the other, until one has explored everything.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
-use weakspot_core::{Limit, Model};
+use weakspot_core::{Course, Limit, Model};
 use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
+use crate::course::{Contacts, Followed, add_contacts, add_counts, lines};
 use crate::findings::{DOUBTED, Failure, Findings, Seen};
 use crate::heard::Heard;
 use crate::native;
 use crate::pieces::merged;
 use crate::sharing;
 use crate::symbols::Symbols;
-use crate::{Campaign, Ended, Error, Question, Result, Start, Strategy, Until};
+use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
 
 /// In auto, so many executions and this share of the time are for a look whether anything is wrong at all.
 const LOOK_EXECUTIONS: u64 = 1000;
@@ -65,6 +67,8 @@ pub(crate) struct Explored {
     pub(crate) remarks: Vec<String>,
     /// What addresses are called.
     pub(crate) symbols: Symbols,
+    /// How it went.
+    pub(crate) course: Course,
 }
 
 impl Explored {
@@ -137,8 +141,9 @@ fn look_plan(watched: bool) -> Plan {
 /// Follows one strategy after the other, as the question says.
 pub(crate) fn explore(campaign: &Campaign<'_>, base: &Config) -> Result<Explored> {
     // Time has been running since the question was asked.
-    let shared = campaign.question.shared.clone();
-    explore_until(campaign, base, campaign.question.until, Duration::ZERO, shared)
+    let question = campaign.question;
+    let base = if question.profile { &crate::config::profiled(base) } else { base };
+    explore_until(campaign, base, question.until, Duration::ZERO, question.shared.clone())
 }
 
 /// The same up to another end, with time that runs since then, when some bytes are known to be shared.
@@ -169,10 +174,15 @@ pub(crate) fn explore_until(
             shared,
             remarks: Vec::new(),
             symbols,
+            course: Course::default(),
         },
+        course: RefCell::default(),
+        met: Contacts::new(),
     };
     exploration.follow_phases()?;
     let explored = &mut exploration.explored;
+    explored.course = exploration.course.into_inner();
+    explored.course.lines = lines(&exploration.met, &explored.symbols);
     // Where there is no execution, nothing is said about any.
     if explored.limit.is_none()
         && explored.executions > 0
@@ -190,6 +200,9 @@ struct Exploration<'a> {
     until: Until,
     since: Duration,
     explored: Explored,
+    course: RefCell<Course>,
+    /// Who met whom where.
+    met: Contacts,
 }
 
 impl Exploration<'_> {
@@ -356,9 +369,12 @@ impl Exploration<'_> {
         enough: impl Fn(&Heard) -> bool,
     ) -> Result<(Ended, Heard)> {
         let Campaign { runtime, control, .. } = self.campaign;
+        self.course.borrow_mut().begin(phase.name, control.elapsed());
+        let control = &Followed { control, course: &self.course, strategy: phase.name };
+        let campaign = &Campaign { control, ..self.campaign };
         let config = self.config(phase.plan.clone(), left, most.unwrap_or(0), shared);
         if self.is_shared(phase)
-            && let Some(followed) = sharing::follow(&self.campaign, &config, left, shared, &enough)?
+            && let Some(followed) = sharing::follow(campaign, &config, left, shared, &enough)?
         {
             return Ok(followed);
         }
@@ -531,6 +547,9 @@ impl Exploration<'_> {
             }
             function.is_some()
         });
+        if let Some(test) = self.campaign.facts.test {
+            heard.blame_test(test);
+        }
         let unseen = &self.campaign.facts.unseen;
         heard.doubt_livelocks(|| {
             let unseen_in = |file| !native::unseen_in_library(file).is_empty();
@@ -597,6 +616,10 @@ impl Exploration<'_> {
                 explored.remarks.push(remark);
             }
         }
+        let course = self.course.get_mut();
+        course.reach(self.campaign.control.elapsed(), heard.executions, heard.steps);
+        add_counts(&mut course.by_preemptions, &heard.by_preemptions);
+        add_contacts(&mut self.met, std::mem::take(&mut heard.met));
         let before = explored.executions;
         explored.executions += heard.executions;
         explored.steps += heard.steps;

@@ -19,6 +19,8 @@ pub struct Facts {
     pub rust: bool,
     /// Whether it is one test in its harness.
     pub harness: bool,
+    /// Where the function of that test is: how far from the beginning of the program.
+    pub test: Option<u64>,
     /// Where its transactions are: how far from its beginning, and how many bytes.
     pub transactions: Option<Vec<(u64, u64)>>,
     /// Atomic updates that are not instrumented, in the same way.
@@ -58,6 +60,10 @@ impl Facts {
             false => Locks::default(),
         };
         let unseen = native::unseen(&file, &program.linked)?;
+        let test = match program.command.get(1).and_then(|test| test.to_str()) {
+            Some(test) if program.harness => symbols::test_function(&file, test)?,
+            _ => None,
+        };
         Ok(Facts {
             unseen,
             name: program.name.clone(),
@@ -65,6 +71,7 @@ impl Facts {
             root: program.root.clone(),
             rust: program.rust,
             harness: program.harness,
+            test,
             transactions,
             traps: updates.seen,
             quiet_traps: updates.quiet,

@@ -1,14 +1,14 @@
 //! Executions that failed, with what there is to say about them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use weakspot_core::Model;
 use weakspot_live::wire::{CALLS, MemoryChange, MemoryStep, Place, Related, SLEPT, TracedStep};
-use weakspot_live::{Op, OpKind, Order, late};
+use weakspot_live::{OpKind, Order, late};
 
 use crate::answer::{ShownFailure, ShownKind, ShownRelated, ShownStep, ShownWait};
 use crate::explore::Explored;
-use crate::findings::Failure;
+use crate::findings::{Failure, RACE};
 use crate::lines::Lines;
 use crate::memory::{About, Item, about, frees, items};
 use crate::names::Names;
@@ -22,9 +22,6 @@ const MOST_LATE: usize = 10;
 /// So many failures are shown with what led to them, and so many steps of that.
 const MOST_RUNS: usize = 10;
 const MOST_STEPS: usize = 1000;
-
-/// What a data race is called.
-const RACE: &str = "data-race";
 
 /// An access of a data race as it is told; others are as they were.
 fn access_in_words(access: &str) -> &str {
@@ -199,6 +196,7 @@ impl Shower<'_> {
         let about = about(failure, traced);
         let items = self.items(traced, about);
         let mut steps = self.shown(traced, &items, about);
+        hide_constants(&mut steps, &traced.steps[first_spawn..]);
         let of = |item: &Item| match *item {
             Item::Step(i) => i,
             Item::Memory(j) => traced.memory[j].0,
@@ -228,17 +226,29 @@ impl Shower<'_> {
         let last = match &panic {
             _ if until.is_some() => until.and_then(|until| until.checked_sub(1)),
             _ if stuck => None,
-            _ if race => at(&steps, failure.thread, failure.place),
-            Some((file, line)) => steps.iter().rposition(|s| {
-                let site = s.site.as_ref().and_then(|site| site.rsplit_once(':'));
-                let before =
-                    |(f, l): (&str, &str)| f == file && l.parse().is_ok_and(|l: u32| l <= *line);
-                Some(s.step.thread) == failure.thread && site.is_some_and(before)
-            }),
+            _ if race => traced
+                .failure(failure)
+                // It is told just before the access.
+                .and_then(|failed| items.iter().position(|item| *item == Item::Step(failed.steps)))
+                .filter(|&i| Some(steps[i].step.thread) == failure.thread)
+                .or_else(|| at(&steps, failure.thread, failure.place)),
+            Some(panic) => steps
+                .iter()
+                .rposition(|s| Some(s.step.thread) == failure.thread && is_before(&s.site, panic)),
             None => steps.iter().rposition(|s| {
                 Some(s.step.thread) == failure.thread && s.step.kind != OpKind::Commit
             }),
         };
+        // Whom it has joined has done all before, also if that is the last that it did to memory itself.
+        let joins = |(i, s): (usize, &TracedStep)| {
+            let by_it = Some(s.thread) == failure.thread && s.kind == OpKind::Join;
+            by_it && panic.as_ref().is_none_or(|panic| is_before(&self.site(traced, i), panic))
+        };
+        let joined = traced.steps.iter().enumerate().rev().find(|&step| joins(step));
+        let joined = joined
+            .filter(|_| until.is_none() && !stuck && !race)
+            .and_then(|(joined, _)| items.iter().rposition(|item| of(item) <= joined));
+        let last = last.map(|last| joined.map_or(last, |joined| last.max(joined)));
         let rest = last.map_or(Vec::new(), |last| steps.split_off(last + 1));
         let number = |j: usize| items.iter().position(|item| *item == Item::Memory(j));
         let words = self.in_words(failure, about, traced, &|j| number(j).map(|at| at + 1));
@@ -252,7 +262,14 @@ impl Shower<'_> {
         // Who waits in the end did not wait before.
         let marks = failure.related.iter().filter(|r| r.what != SLEPT && fails.is_some());
         for related in marks.filter(|_| about.misused.is_none()) {
-            if let Some(i) = at(&steps, related.thread, Some(related.place)) {
+            let other = match steps.last().filter(|_| race).map(|last| last.step.op()) {
+                Some(last) => steps.iter().rposition(|s| {
+                    let here = (Some(s.step.thread), s.step.place);
+                    here == (related.thread, Some(related.place)) && s.step.op().conflicts(last)
+                }),
+                None => at(&steps, related.thread, Some(related.place)),
+            };
+            if let Some(i) = other {
                 let note =
                     if race { format!("races with {}", steps.len()) } else { related.what.clone() };
                 steps[i].note = Some(note);
@@ -288,6 +305,12 @@ impl Shower<'_> {
         }
         steps.extend(rest.into_iter().filter(|s| s.step.kind == OpKind::Commit));
         (steps, alone)
+    }
+
+    /// Where a step is in the user's own code.
+    fn site(&self, traced: &Traced, step: usize) -> Option<String> {
+        let place = traced.own_place(step, self.symbols).or(traced.steps[step].place);
+        place.map(|place| self.symbols.text(place))
     }
 
     /// What is wrong, with the numbers of the steps that it comes from.
@@ -346,8 +369,9 @@ impl Shower<'_> {
         let frees = frees(traced);
         let shown = |item: &Item| match *item {
             Item::Memory(j) => {
+                // What a failure is not about comes and goes in every library.
                 let shown = self.memory(&traced.memory[j].1);
-                ShownStep { own: shown.own || about.shows(*item), ..shown }
+                ShownStep { own: about.shows(*item), ..shown }
             }
             Item::Step(i) => {
                 let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);
@@ -417,14 +441,17 @@ impl Shower<'_> {
     /// The same for a place that calls it.
     fn step_at(&mut self, step: &TracedStep, place: Option<Place>) -> ShownStep {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
-        let touches = Op { kind: step.kind, len: step.len, addr: step.addr }.touches();
+        let touches = step.op().touches();
+        let location = touches.then(|| self.names.data(step.addr, u64::from(step.len)));
         let pointer = |value: Option<u64>| {
-            value.filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))
+            let to = value.filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))?;
+            // What a pointer points to is called as the pointer.
+            Some(if Some(&to) == location.as_ref() { format!("&*{to}") } else { to })
         };
         ShownStep {
             step: *step,
             points_to: [step.old, step.value].map(pointer),
-            location: touches.then(|| self.names.data(step.addr, u64::from(step.len))),
+            location: location.clone(),
             site: place.map(|place| self.symbols.text(place)),
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
@@ -441,6 +468,25 @@ impl Shower<'_> {
     }
 }
 
+/// Plain loads of what nobody writes while there are several threads explain nothing: in Rust, closures get
+/// at what they have captured by them.
+fn hide_constants(shown: &mut [ShownStep], steps: &[TracedStep]) {
+    let stores = steps.iter().filter(|s| s.kind != OpKind::Read && matters(s));
+    let written: HashSet<u64> = stores.flat_map(|s| s.op().words()).collect();
+    for shown in shown.iter_mut().filter(|shown| shown.what == ShownKind::Step) {
+        let step = &shown.step;
+        if (step.kind, step.order) == (OpKind::Read, Order::Plain) {
+            shown.own &= step.op().words().any(|word| written.contains(&word));
+        }
+    }
+}
+
+/// Whether a place is in the file of a panic and not below it.
+fn is_before(site: &Option<String>, (file, line): &(String, u32)) -> bool {
+    let site = site.as_ref().and_then(|site| site.rsplit_once(':'));
+    site.is_some_and(|(f, l)| f == file && l.parse().is_ok_and(|l: u32| l <= *line))
+}
+
 /// The file and line that words about a panic begin with.
 fn panicked_at(text: &str) -> Option<(String, u32)> {
     let mut parts = text.splitn(3, ':');
@@ -450,8 +496,7 @@ fn panicked_at(text: &str) -> Option<(String, u32)> {
 
 /// Whether memory notices a step.
 fn matters(step: &TracedStep) -> bool {
-    let op = Op { kind: step.kind, len: step.len, addr: step.addr };
-    op.touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
+    step.op().touches() || matches!(step.kind, OpKind::Fence | OpKind::StoreFence)
 }
 
 /// Where another thread is started for the first time; the harness of a test starts that of the test.

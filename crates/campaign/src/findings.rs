@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use weakspot_core::Model;
 use weakspot_live::wire::{GIVES_WAY, Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG};
 
+/// What a data race is called.
+pub(crate) const RACE: &str = "data-race";
+
 /// All that was found, each thing once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings {

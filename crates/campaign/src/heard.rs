@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use weakspot_core::Model;
 use weakspot_live::wire::{ENDLESS, GIVES_WAY, Message, Place};
 
+use crate::course::{Contacts, add_contacts, add_counts};
 use crate::findings::{DOUBTED, Failure, Findings, Overtaking, Seen, Unserializable};
-use crate::{Control, Until};
+use crate::{Control, SoFar, Until};
 
 /// What was heard.
 pub(crate) struct Heard {
@@ -36,6 +37,10 @@ pub(crate) struct Heard {
     pub(crate) diverged: Option<u64>,
     pub(crate) executions: u64,
     pub(crate) steps: u64,
+    /// How many executions had no preemption, one, two, ...
+    pub(crate) by_preemptions: Vec<u64>,
+    /// Who met whom where.
+    pub(crate) met: Contacts,
     /// How it ended.
     pub(crate) done: Option<String>,
     pub(crate) defect: Option<String>,
@@ -86,6 +91,8 @@ impl Heard {
             diverged: None,
             executions: 0,
             steps: 0,
+            by_preemptions: Vec::new(),
+            met: Contacts::new(),
             done: None,
             defect: None,
             known,
@@ -125,6 +132,8 @@ impl Heard {
             joined.assumed += heard.assumed;
             joined.executions += heard.executions;
             joined.steps += heard.steps;
+            add_counts(&mut joined.by_preemptions, &heard.by_preemptions);
+            add_contacts(&mut joined.met, heard.met);
         }
         joined.outside.sort_unstable();
         joined.outside.dedup();
@@ -169,6 +178,11 @@ impl Heard {
             }
             Until::Overtaken => !self.overtakings.items.is_empty(),
         }
+    }
+
+    /// How many things were found.
+    pub(crate) fn found(&self) -> u64 {
+        (self.overtakings.items.len() + self.failures().count()) as u64
     }
 
     /// Whether anything was found at all.
@@ -233,6 +247,15 @@ impl Heard {
                 failure.kind = DOUBTED.to_owned();
                 failure.place = Some(place);
             }
+        }
+    }
+
+    /// If the harness of tests ends the program by itself, that is about the test: it returned an error, or did not panic as it should.
+    pub(crate) fn blame_test(&mut self, test: u64) {
+        let by_harness = |f: &&mut Failure| f.kind == "exit" && f.thread == Some(0);
+        for failure in self.failures.items.iter_mut().filter(by_harness) {
+            // A place is behind what is meant.
+            failure.place = Some(Place { module: Some(0), offset: test + 1 });
         }
     }
 
@@ -303,11 +326,24 @@ impl Heard {
             Message::Transactions(number) => self.transactions = number,
             Message::Exits(executions) => self.exits = executions,
             Message::Assumed(executions) => self.assumed = executions,
+            Message::Preempted { preemptions, executions } => {
+                let mut counts = vec![0; usize::try_from(preemptions).unwrap_or(0)];
+                counts.push(executions);
+                add_counts(&mut self.by_preemptions, &counts);
+            }
+            Message::Met { place, thread, other, met } => {
+                add_contacts(&mut self.met, Contacts::from([((place, thread, other), met)]));
+            }
             Message::Progress { executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
-                control.progress(executions, steps);
+                let (strategy, findings) = ("", self.found());
+                control.progress(SoFar { strategy, executions, steps, findings });
             }
-            Message::Step(_) | Message::Memory(_) | Message::Calls(_) | Message::Waits(_) => {}
+            Message::Step(_)
+            | Message::Memory(_)
+            | Message::Frame(_)
+            | Message::Calls(_)
+            | Message::Waits(_) => {}
             Message::Done { how, executions, steps } => {
                 (self.executions, self.steps) = (executions, steps);
                 self.done = Some(how);

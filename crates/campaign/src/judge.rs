@@ -67,6 +67,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         steps: explored.steps,
         threads: (explored.threads > 0).then_some(explored.threads),
         strategies: explored.strategies.clone(),
+        course: question.profile.then(|| explored.course.clone()),
         fork: base.fork,
         remarks,
         cut_off: explored.findings.cut_off.first().map(|cut_off| {

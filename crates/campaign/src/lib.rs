@@ -24,6 +24,7 @@ mod channels;
 mod child;
 mod config;
 mod consequences;
+mod course;
 mod error;
 mod evidence;
 mod explore;
@@ -71,7 +72,7 @@ pub use locks::Locks;
 pub use log::{Logged, Replayed};
 pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
-pub use runtime::{Control, Ended, Runtime, Shared, Start};
+pub use runtime::{Control, Ended, Runtime, Shared, SoFar, Start};
 pub use sources::Patch;
 pub use symbols::has_harness;
 

@@ -27,6 +27,10 @@ pub struct Locks {
     pub tries: Vec<(u64, u64)>,
     /// Where the threads of a scope are counted, of which only the end of the last one is noticed.
     pub counts: Vec<(u64, u64)>,
+    /// Where references are counted: who drops one is told whether it was the last.
+    pub references: Vec<(u64, u64)>,
+    /// Where threads begin to park.
+    pub parks: Vec<(u64, u64)>,
 }
 
 /// What compilers call for what is done with the words of locks and counts.
@@ -41,7 +45,14 @@ const ANNOUNCED: [&str; 7] = [
 ];
 const MUTEX: &str = "std::sys::sync::mutex::futex::Mutex::";
 const RWLOCK: &str = "std::sys::sync::rwlock::futex::RwLock::";
+const PARKER: &str = "std::sys::sync::thread_parking::futex::Parker::";
 const SCOPE: &str = "std::thread::scoped::ScopeData::";
+/// How methods end that count references, and what they are of.
+const REFERENCES: [(&str, &[&str]); 3] = [
+    ("alloc::sync::Arc<", &[" as core::clone::Clone::clone", " as core::ops::drop::Drop::drop"]),
+    ("alloc::sync::Weak<", &[" as core::clone::Clone::clone", " as core::ops::drop::Drop::drop"]),
+    ("std::sync::mpmc::counter::", &["::acquire", "::release"]),
+];
 
 impl Locks {
     /// Those of a program, which has these instructions with traps. None if there is no debug information.
@@ -67,17 +78,33 @@ impl Locks {
                 (.., Some("increment_num_running_threads" | "decrement_num_running_threads")) => {
                     &mut found.counts
                 }
+                _ if counts_references(&method) => &mut found.references,
+                _ if method.strip_prefix(PARKER).is_some_and(|m| m.starts_with("park")) => {
+                    &mut found.parks
+                }
                 _ => continue,
             };
             sites.push((offset, len));
         }
-        let Locks { locks, unlocks, rwlocks, tries, counts } = &mut found;
-        for sites in [locks, unlocks, rwlocks, tries, counts] {
+        let Locks { locks, unlocks, rwlocks, tries, counts, references, parks } = &mut found;
+        for sites in [locks, unlocks, rwlocks, tries, counts, references, parks] {
             sites.sort_unstable();
             sites.dedup();
         }
         Ok(found)
     }
+}
+
+/// Whether a method takes or drops a reference.
+fn counts_references(method: &str) -> bool {
+    // Functions that are passed to a method have their types behind its name.
+    let method = match method.find("::release::<") {
+        Some(at) => &method[..at + "::release".len()],
+        None => method,
+    };
+    REFERENCES.iter().any(|(kind, ends)| {
+        method.starts_with(kind) && ends.iter().any(|end| method.ends_with(end))
+    })
 }
 
 /// The function that an instruction belongs to in the source, without those of atomics that were inlined into it.
@@ -175,7 +202,28 @@ fn through(code: &[u8], kind: u8, after: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::through;
+    use super::{counts_references, through};
+
+    #[test]
+    fn which_methods_count_references() {
+        let channel = "std::sync::mpmc::counter::Sender<std::sync::mpmc::list::Channel<i32>>";
+        for (method, expected) in [
+            ("alloc::sync::Arc<i32> as core::clone::Clone::clone", true),
+            ("alloc::sync::Arc<dyn Fn()> as core::ops::drop::Drop::drop", true),
+            ("alloc::sync::Weak<i32> as core::ops::drop::Drop::drop", true),
+            (&format!("{channel}::acquire"), true),
+            (
+                &format!("{channel}::release::<<X as core::ops::drop::Drop>::drop::{{closure#0}}>"),
+                true,
+            ),
+            ("alloc::sync::Weak<i32>::upgrade", false),
+            ("alloc::sync::Arc<i32>::try_unwrap", false),
+            ("alloc::sync::Arc<i32>::is_unique", false),
+            ("mine::Arc<i32> as core::clone::Clone::clone", false),
+        ] {
+            assert_eq!(counts_references(method), expected, "{method}");
+        }
+    }
 
     #[test]
     fn slots_are_relative_to_the_next_instruction() {

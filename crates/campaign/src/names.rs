@@ -3,16 +3,17 @@
 //! A thread is called by the function that it executes and its number, `worker#2`; a variable by its name;
 //! a part of the heap by what the result of its allocation is assigned to there, and which part of that it
 //! is, as far as the debug information says so: `node->next`, `*data`, otherwise by the line that
-//! allocated it: `heap(list.c:12)+8`.
+//! allocated it: `heap(list.c:12)+8`. A variable on the stack is called by its name, too.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 use weakspot_live::OpKind;
-use weakspot_live::wire::{Place, TracedStep};
+use weakspot_live::wire::{Place, StackFrame, TracedStep};
 
 use crate::lines::Lines;
 use crate::symbols::{Frame, Symbols};
+use crate::variables::Local;
 
 /// What was allocated: the first byte, how many, and where.
 #[derive(Clone, Debug)]
@@ -23,12 +24,43 @@ pub(crate) struct Block {
     pub(crate) places: Vec<Place>,
 }
 
+/// The functions that have variables which steps use, as they have begun.
+#[derive(Default)]
+pub(crate) struct Owners {
+    frames: Vec<StackFrame>,
+    /// Their places there.
+    known: HashMap<StackFrame, usize>,
+    /// By address: which ones, in the course of an execution.
+    of: HashMap<u64, Vec<usize>>,
+}
+
+impl Owners {
+    /// A step uses an address, which is a variable of this function then.
+    pub(crate) fn add(&mut self, addr: u64, owner: StackFrame) {
+        let at = *self.known.entry(owner).or_insert(self.frames.len());
+        if at == self.frames.len() {
+            self.frames.push(owner);
+        }
+        let of = self.of.entry(addr).or_default();
+        if !of.contains(&at) {
+            of.push(at);
+        }
+    }
+}
+
 /// What things are called in an execution.
 pub(crate) struct Names<'a> {
     symbols: &'a Symbols,
     threads: HashMap<u16, String>,
     /// By rising address.
     blocks: Vec<(Block, OnceName)>,
+    owners: &'a Owners,
+    /// The variables of each function that owns some.
+    owned: Vec<OnceCell<Vec<Local>>>,
+    /// By name: the addresses that it was given to.
+    given: RefCell<HashMap<String, Vec<u64>>>,
+    /// What was asked for before.
+    locals: RefCell<HashMap<(u64, u64), Option<String>>>,
     sources: RefCell<Lines>,
 }
 
@@ -38,19 +70,26 @@ fn thread_name(thread: u16) -> String {
 }
 
 /// A name that is found when it is asked for first.
-type OnceName = std::cell::OnceCell<String>;
+type OnceName = OnceCell<String>;
 
 impl<'a> Names<'a> {
+    /// `calls`: those that led to steps, by the numbers of these, as far as they are known.
     pub(crate) fn new(
         steps: &[TracedStep],
+        calls: &HashMap<usize, Vec<Place>>,
         mut blocks: Vec<Block>,
+        owners: &'a Owners,
         symbols: &'a Symbols,
     ) -> Names<'a> {
         blocks.sort_by_key(|block| block.addr);
         Names {
             symbols,
-            threads: threads(steps, symbols),
+            threads: threads(steps, calls, symbols),
             blocks: blocks.into_iter().map(|block| (block, OnceName::new())).collect(),
+            given: RefCell::default(),
+            locals: RefCell::default(),
+            owners,
+            owned: owners.frames.iter().map(|_| OnceCell::new()).collect(),
             sources: RefCell::new(Lines::default()),
         }
     }
@@ -76,10 +115,19 @@ impl<'a> Names<'a> {
         out
     }
 
-    /// Bytes.
+    /// Bytes. What has the same name at another place is numbered.
     pub(crate) fn data(&self, addr: u64, len: u64) -> String {
         let name = self.symbols.data(addr, len).or_else(|| self.heap(addr, len));
-        name.unwrap_or_else(|| format!("{addr:#x}"))
+        let Some(name) = name.or_else(|| self.local(addr, len)) else {
+            return format!("{addr:#x}");
+        };
+        let mut given = self.given.borrow_mut();
+        let places = given.entry(name.clone()).or_default();
+        let at = places.iter().position(|&place| place == addr).unwrap_or_else(|| {
+            places.push(addr);
+            places.len() - 1
+        });
+        if at == 0 { name } else { format!("{name}#{}", at + 1) }
     }
 
     /// A block of the heap as a whole, by what the result of its allocation was assigned to.
@@ -96,7 +144,8 @@ impl<'a> Names<'a> {
             });
         }
         // Small numbers are no addresses.
-        let variable = self.symbols.data(value, 1).filter(|_| value > u64::from(u32::MAX));
+        let value = Some(value).filter(|&value| value > u64::from(u32::MAX))?;
+        let variable = self.symbols.data(value, 1).or_else(|| self.local(value, 0));
         variable.map(|name| format!("&{name}"))
     }
 
@@ -138,20 +187,68 @@ impl<'a> Names<'a> {
             let is = |f: &Frame| f.function.as_ref().is_some_and(|name| is_counted(name));
             self.symbols.frames(place).iter().any(is)
         });
+        let part = || {
+            let pointer = base.split('#').next().unwrap_or(base);
+            self.symbols.pointed_to(pointer, base, (offset, len), block.len)
+        };
+        // What is counted is the third part of its block.
+        let data = || {
+            let part = part()?;
+            let of_data = part.strip_prefix(base)?.strip_prefix("->data")?;
+            (!of_data.is_empty()).then(|| format!("{base}{of_data}"))
+        };
         Some(match (counted, offset) {
             (true, 0) => format!("{base}.strong"),
             (true, 8) => format!("{base}.weak"),
-            (true, 16) => format!("*{base}"),
-            (true, offset) if offset > 16 => format!("*{base}+{}", offset - 16),
+            (true, 16) => data().unwrap_or_else(|| format!("*{base}")),
+            (true, offset) if offset > 16 => {
+                data().unwrap_or_else(|| format!("*{base}+{}", offset - 16))
+            }
             (true, offset) => format!("{base}+{offset}"),
-            (false, offset) => self
-                .symbols
-                .pointed_to(base.split('#').next().unwrap_or(base), base, (offset, len), block.len)
-                .unwrap_or_else(|| match offset {
-                    0 => format!("*{base}"),
-                    offset => format!("*{base}+{offset}"),
-                }),
+            (false, offset) => part().unwrap_or_else(|| match offset {
+                0 => format!("*{base}"),
+                offset => format!("*{base}+{offset}"),
+            }),
         })
+    }
+
+    /// A variable of a function, or which part of it these bytes are. Two that are at the same place, one after
+    /// the other, are both named; more are not.
+    fn local(&self, addr: u64, len: u64) -> Option<String> {
+        if let Some(known) = self.locals.borrow().get(&(addr, len)) {
+            return known.clone();
+        }
+        let name = self.find_local(addr, len);
+        self.locals.borrow_mut().insert((addr, len), name.clone());
+        name
+    }
+
+    fn find_local(&self, addr: u64, len: u64) -> Option<String> {
+        // What is no variable of a step may be one of any function.
+        let of: Vec<usize> = match self.owners.of.get(&addr) {
+            Some(of) => of.clone(),
+            None => (0..self.owners.frames.len()).collect(),
+        };
+        let frames = &self.owners.frames;
+        let mut names = of.iter().filter(|&&i| frames[i].sp <= addr).flat_map(|&i| {
+            let frame = &frames[i];
+            let locals = self.owned[i].get_or_init(|| self.symbols.locals(frame));
+            let here = locals.iter().filter(move |local| local.holds(addr, len));
+            // Several calls have variables with the same name.
+            let calls = frames[..i].iter().filter(|f| f.place == frame.place).count();
+            here.filter_map(move |local| {
+                let name = self.symbols.local(frame, local, addr, len)?;
+                Some(if calls == 0 { name } else { format!("{name}#{}", calls + 1) })
+            })
+        });
+        let first = names.next()?;
+        let others: HashSet<String> = names.filter(|name| *name != first).collect();
+        let mut others = others.into_iter();
+        match (others.next(), others.next()) {
+            (None, _) => Some(first),
+            (Some(second), None) => Some(format!("{first}|{second}")),
+            _ => None,
+        }
     }
 
     /// Where the user's own code allocates a block.
@@ -169,13 +266,19 @@ impl<'a> Names<'a> {
 
 /// Whether a function makes a block with counts of references.
 fn is_counted(function: &str) -> bool {
-    function.contains("alloc::sync::Arc<") || function.contains("alloc::rc::Rc<")
+    // Others may have it among their types.
+    let function = function.trim_start_matches('<');
+    function.starts_with("alloc::sync::Arc<") || function.starts_with("alloc::rc::Rc<")
 }
 
 /// The name that the value of a line is assigned to.
 fn assigned(line: &str) -> Option<String> {
     let (left, right) = line.split_once('=')?;
     if right.starts_with('=') || left.ends_with(['!', '<', '>', '+', '-', '*']) {
+        return None;
+    }
+    // In the body of a closure, something else is assigned.
+    if ["|", "[&", "[=", "[this"].iter().any(|closure| left.contains(closure)) {
         return None;
     }
     // `let mut a: A =`, `struct node *n =`, `q->head =`.
@@ -191,7 +294,11 @@ fn assigned(line: &str) -> Option<String> {
 }
 
 /// What threads are called, as far as it is known what they execute.
-fn threads(steps: &[TracedStep], symbols: &Symbols) -> HashMap<u16, String> {
+fn threads(
+    steps: &[TracedStep],
+    calls: &HashMap<usize, Vec<Place>>,
+    symbols: &Symbols,
+) -> HashMap<u16, String> {
     let mut functions: HashMap<u16, String> = HashMap::new();
     for step in steps.iter().filter(|step| step.kind == OpKind::Spawn) {
         if let (Ok(thread), Some(address)) = (u16::try_from(step.addr), step.value) {
@@ -201,15 +308,20 @@ fn threads(steps: &[TracedStep], symbols: &Symbols) -> HashMap<u16, String> {
     // The function that a thread of Rust begins with is one of the standard library, and the closure that
     // this calls may itself only call others.
     let is_closure = |function: &String| function.contains("{closure");
-    for step in steps.iter().filter(|step| step.kind != OpKind::Commit) {
+    for (i, step) in steps.iter().enumerate().filter(|(_, step)| step.kind != OpKind::Commit) {
         let known = functions.get(&step.thread);
-        if let (true, Some(place)) = (known.is_none_or(|f| !is_closure(f)), step.place) {
+        if known.is_some_and(is_closure) {
+            continue;
+        }
+        // The outermost function is the one that the thread was started with.
+        let places = step.place.iter().chain(calls.get(&i).into_iter().flatten());
+        let function = places.rev().find_map(|&place| {
             let frames = symbols.frames(place);
             let own = frames.iter().rev().find(|frame| frame.is_own());
-            let function = own.and_then(|frame| frame.function.clone());
-            let better = function.filter(|function| known.is_none() || is_closure(function));
-            functions.extend(better.map(|function| (step.thread, function)));
-        }
+            own.and_then(|frame| frame.function.clone())
+        });
+        let better = function.filter(|function| known.is_none() || is_closure(function));
+        functions.extend(better.map(|function| (step.thread, function)));
     }
     let name =
         |(thread, function): (u16, String)| (thread, format!("{}#{thread}", short(&function)));
@@ -247,6 +359,7 @@ mod tests {
         check("let (a, b) = (Box::new(1), Box::new(2));", None);
         check("if (a == malloc(1))", None);
         check("push(malloc(1));", None);
+        check("std::thread t([&] { r = x.load(); });", None);
         assert_eq!(short("psop::tests::mp::{closure#0}"), "mp");
         assert_eq!(short("worker"), "worker");
         assert_eq!(short("queue<int>::push(int)"), "push");

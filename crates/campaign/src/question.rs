@@ -52,6 +52,8 @@ pub struct Question {
     pub log: bool,
     /// Whether who sleeps goes on only when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
+    /// Whether somebody looks at how the exploration went.
+    pub profile: bool,
     /// Whether somebody looks at explanations, which take executions of their own.
     pub details: bool,
     /// How long exploring may take.

@@ -9,14 +9,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use weakspot_live::wire::{
-    Config, MemoryChange, MemoryStep, Message, Place, Related, TracedStep, Waiter,
+    Config, MemoryChange, MemoryStep, Message, Place, Related, StackFrame, TracedStep, Waiter,
 };
 use weakspot_live::{Choices, Plan};
 
 use crate::explore::Explored;
 use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
-use crate::names::{Block, Names};
+use crate::names::{Block, Names, Owners};
 use crate::pieces::merged;
 use crate::symbols::{Frame, Symbols, called};
 use crate::{Campaign, Ended, Result, Start};
@@ -36,6 +36,10 @@ pub(crate) struct Traced {
     pub(crate) calls: HashMap<usize, Vec<Place>>,
     /// What happens to memory in it, each after so many steps.
     pub(crate) memory: Vec<(usize, MemoryStep)>,
+    /// The functions that have variables which steps use, with the addresses of these.
+    frames: Owners,
+    /// The one that has the variable of the next step.
+    owner: Option<StackFrame>,
     /// What went wrong.
     failures: Vec<TracedFailure>,
     /// What each thread waits for that cannot go on.
@@ -56,10 +60,11 @@ pub(crate) struct TracedFailure {
 
 impl Traced {
     /// What things are called in it.
-    pub(crate) fn names<'a>(&self, symbols: &'a Symbols) -> Names<'a> {
+    pub(crate) fn names<'a>(&'a self, symbols: &'a Symbols) -> Names<'a> {
         let made = self.memory.iter().filter(|(_, c)| c.what == MemoryChange::Allocated);
         let block = |c: &MemoryStep| Block { addr: c.addr, len: c.len, places: c.places.clone() };
-        Names::new(&self.steps, made.map(|(_, c)| block(c)).collect(), symbols)
+        let blocks = made.map(|(_, c)| block(c)).collect();
+        Names::new(&self.steps, &self.calls, blocks, &self.frames, symbols)
     }
 
     /// Where a step is in the user's own code: there itself, or in what it calls of a standard library that is
@@ -174,8 +179,14 @@ impl<'a> Replays<'a> {
         let start = Start { config: &config, output: false, most, stop: &stop };
         let ended = self.campaign.runtime.run(&start, &mut |message| {
             match message {
-                Message::Step(step) => traced.steps.push(step),
+                Message::Step(step) => {
+                    if let Some(owner) = traced.owner.take() {
+                        traced.frames.add(step.addr, owner);
+                    }
+                    traced.steps.push(step);
+                }
                 Message::Memory(change) => traced.memory.push((traced.steps.len(), change)),
+                Message::Frame(frame) => traced.owner = Some(frame),
                 Message::Failure { kind, text, place, related, .. } => {
                     let (memory, steps) = (traced.memory.len(), traced.steps.len());
                     let failure = TracedFailure { kind, text, place, related, memory, steps };

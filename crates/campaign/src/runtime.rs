@@ -71,5 +71,18 @@ pub trait Control {
     fn interrupted(&self) -> bool;
 
     /// How far an exploration is.
-    fn progress(&self, executions: u64, steps: u64);
+    fn progress(&self, so_far: SoFar);
+}
+
+/// How far a strategy is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SoFar {
+    /// Which one.
+    pub strategy: &'static str,
+    /// Executions.
+    pub executions: u64,
+    /// Steps of all of them.
+    pub steps: u64,
+    /// Failures and pairs that it has found.
+    pub findings: u64,
 }

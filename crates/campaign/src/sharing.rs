@@ -8,7 +8,7 @@ use weakspot_live::{Parts, Plan};
 
 use crate::heard::Heard;
 use crate::pieces::merged;
-use crate::{Campaign, Control, Ended, Result, Shared, Start};
+use crate::{Campaign, Control, Ended, Result, Shared, SoFar, Start};
 
 /// Follows a strategy with several workers; nothing if it is one that cannot be shared. `known` is shared
 /// memory that is known, `enough` whether no more is wanted of what one of them has heard.
@@ -43,8 +43,12 @@ pub(crate) fn follow(
                     heard.push(Heard::nothing(all.len() + learnt));
                 }
                 let others = heard.iter().enumerate().filter(|(i, _)| *i != who);
-                let before =
-                    others.fold((0, 0), |sum, (_, h)| (sum.0 + h.executions, sum.1 + h.steps));
+                let before = others.fold(SoFar::default(), |sum, (_, h)| SoFar {
+                    executions: sum.executions + h.executions,
+                    steps: sum.steps + h.steps,
+                    findings: sum.findings + h.found(),
+                    ..sum
+                });
                 heard[who].hear(message, &Together { control, before });
                 enough(&heard[who])
             })?;
@@ -92,8 +96,8 @@ fn joined(heard: Vec<Heard>, shared: &Shared, parts: &Parts) -> Heard {
 /// The clock and the progress line of one of several.
 struct Together<'a> {
     control: &'a dyn Control,
-    /// Executions and steps of the others.
-    before: (u64, u64),
+    /// How far the others are.
+    before: SoFar,
 }
 
 impl Control for Together<'_> {
@@ -105,8 +109,13 @@ impl Control for Together<'_> {
         self.control.interrupted()
     }
 
-    fn progress(&self, executions: u64, steps: u64) {
-        let (before, steps_before) = self.before;
-        self.control.progress(before + executions, steps_before + steps);
+    fn progress(&self, so_far: SoFar) {
+        let SoFar { executions, steps, findings, .. } = self.before;
+        self.control.progress(SoFar {
+            executions: executions + so_far.executions,
+            steps: steps + so_far.steps,
+            findings: findings + so_far.findings,
+            ..so_far
+        });
     }
 }

@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
-use weakspot_live::wire::Place;
+use weakspot_live::wire::{Place, StackFrame};
 
-use crate::variables::Variables;
+use crate::variables::{Local, Variables};
 use crate::{Error, Result};
 
 /// The files that are mapped into a program.
@@ -203,6 +203,32 @@ impl Symbols {
         own.filter_map(Module::variables).find_map(|v| v.pointed_to(last, shown, bytes, all))
     }
 
+    /// The variables that a function has on the stack.
+    pub(crate) fn locals(&self, frame: &StackFrame) -> Vec<Local> {
+        let found = self
+            .variables_at(frame.place)
+            .and_then(|(variables, at)| variables.locals(at, frame.sp, frame.bp));
+        found.unwrap_or_default()
+    }
+
+    /// What bytes of a variable on the stack are called.
+    pub(crate) fn local(
+        &self,
+        frame: &StackFrame,
+        local: &Local,
+        addr: u64,
+        len: u64,
+    ) -> Option<String> {
+        let (variables, _) = self.variables_at(frame.place)?;
+        Some(variables.part_of(local, addr, len))
+    }
+
+    /// The variables of the file that a place is in, and where in that file it is.
+    fn variables_at(&self, place: Place) -> Option<(&Variables, u64)> {
+        let module = self.modules.get(usize::from(place.module?))?;
+        Some((module.variables()?, module.debug()?.start + place.offset))
+    }
+
     /// What is at an address of data: a variable, and which part of it, or how many bytes into it.
     pub(crate) fn data(&self, address: u64, len: u64) -> Option<String> {
         let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
@@ -269,6 +295,49 @@ pub fn has_harness(program: &Path) -> Result<bool> {
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let mut names = file.symbols().filter_map(|symbol| symbol.name().ok());
     Ok(names.any(|name| name.contains("4test") && name.contains("test_main_static")))
+}
+
+/// Where the function of a test is, in a program with the harness of Rust: how far from the beginning.
+pub(crate) fn test_function(program: &Path, test: &str) -> Result<Option<u64>> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
+    let last = test.rsplit("::").next().unwrap_or(test);
+    let mut closure = None;
+    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
+        let Ok(mangled) = symbol.name() else { continue };
+        if !mangled.contains(last) {
+            continue;
+        }
+        let plain = addr2line::demangle_auto(mangled.into(), None);
+        // Behind the name of the crate; if it was inlined, it is in what the harness calls.
+        let Some((_, path)) = plain.trim_start_matches('<').split_once("::") else { continue };
+        let offset = symbol.address() - base;
+        match path.strip_prefix(test) {
+            Some("") => return Ok(Some(offset)),
+            Some(rest)
+                if rest.starts_with("::{closure#0} as ") && rest.ends_with("::call_once") =>
+            {
+                closure = Some((symbol.address(), symbol.size()));
+            }
+            _ => {}
+        }
+    }
+    let (Some((from, len)), Ok(loader)) = (closure, Loader::new(program)) else { return Ok(None) };
+    let is_inside = |address: &u64| is_within(&loader, *address, test);
+    Ok((from..from + len).find(is_inside).map(|address| address - base))
+}
+
+/// Whether an address belongs to the function of a test, or to one that was inlined into it.
+fn is_within(loader: &Loader, address: u64, test: &str) -> bool {
+    let Ok(mut frames) = loader.find_frames(address) else { return false };
+    while let Ok(Some(frame)) = frames.next() {
+        let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
+        if name.is_some_and(|name| name.split_once("::").is_some_and(|(_, path)| path == test)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// For a program that cannot be read.

@@ -12,8 +12,8 @@ use weakspot_live::{
 };
 
 use crate::{
-    Control, Ended, Facts, Isolate, Locks, Question, Result, Runtime, Shared, Start, Strategy,
-    Until,
+    Control, Ended, Facts, Isolate, Locks, Question, Result, Runtime, Shared, SoFar, Start,
+    Strategy, Until,
 };
 
 /// A program that is only data, as a runtime.
@@ -227,7 +227,7 @@ impl Control for Steady {
         self.interrupted_after.is_some_and(|after| self.asks.get() > after)
     }
 
-    fn progress(&self, _executions: u64, _steps: u64) {}
+    fn progress(&self, _: SoFar) {}
 }
 
 /// Everything about a program, with this strategy.
@@ -241,6 +241,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         strategy,
         shared: Vec::new(),
         virtual_time: false,
+        profile: false,
         workers: 1,
         executions: None,
         steps: 100_000,
@@ -269,6 +270,7 @@ pub(crate) fn facts() -> Facts {
         root: None,
         rust: false,
         harness: false,
+        test: None,
         transactions: None,
         traps: Vec::new(),
         quiet_traps: Vec::new(),

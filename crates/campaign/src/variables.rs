@@ -1,14 +1,20 @@
 //! Names of data by the debug information of a program: `want[1]`, `ring.tail`.
 //!
-//! Variables with a fixed address are listed once; from there on, types say which part an address is in.
+//! Variables with a fixed address are listed once; those of functions when they are asked for. From there on,
+//! types say which part an address is in.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
 use gimli::{AttributeValue, DebuggingInformationEntry, Operation, RunTimeEndian, UnitOffset};
 use object::{Object, ObjectSection};
+
+mod locals;
+
+pub(crate) use self::locals::Local;
+use self::locals::{Function, Unwinding};
 
 type Reader = gimli::EndianRcSlice<RunTimeEndian>;
 type Dwarf = gimli::Dwarf<Reader>;
@@ -22,6 +28,9 @@ const MOST_PARTS: usize = 16;
 pub(crate) struct Variables {
     dwarf: Dwarf,
     units: Vec<Unit>,
+    unwinding: Option<Unwinding>,
+    /// By where they call from: finding them takes all units.
+    functions: RefCell<HashMap<u64, Option<Function>>>,
     all: Vec<Variable>,
     /// What pointers with these names point to, found when it is first asked for.
     pointers: OnceCell<HashMap<String, Vec<TypeAt>>>,
@@ -59,7 +68,9 @@ impl Variables {
         while let Ok(Some(header)) = headers.next() {
             units.extend(dwarf.unit(header));
         }
-        let mut variables = Variables { dwarf, units, all: Vec::new(), pointers: OnceCell::new() };
+        let unwinding = Unwinding::of(&file, endian);
+        let (all, functions, pointers) = (Vec::new(), RefCell::default(), OnceCell::new());
+        let mut variables = Variables { dwarf, units, unwinding, functions, all, pointers };
         for unit in 0..variables.units.len() {
             variables.list(unit);
         }
@@ -106,9 +117,12 @@ impl Variables {
         let kinds = pointers.get(pointer)?;
         let fits =
             |&&kind: &&TypeAt| self.size(kind).is_some_and(|s| s > 0 && all.is_multiple_of(s));
+        // Many variables may have the same name: that it is one of what it points to is more likely.
+        let single = kinds.iter().any(|&kind| self.size(kind) == Some(all));
         let mut names: Vec<String> = kinds
             .iter()
             .filter(fits)
+            .filter(|&&kind| !single || self.size(kind) == Some(all))
             .filter_map(|&kind| {
                 let size = self.size(kind)?;
                 let (index, rest) = (offset / size, offset % size);
@@ -143,16 +157,29 @@ impl Variables {
         found
     }
 
-    /// The name of a pointer, and what it points to.
+    /// The name of a pointer, or of what wraps nothing but one, and what it points to.
     fn pointer(&self, unit: usize, entry: &Entry) -> Option<(String, TypeAt)> {
-        let kind = self.reference(unit, entry.attr_value(gimli::DW_AT_type)?)?;
-        let kind = self.plain(kind)?;
-        let pointer = self.entry(kind)?;
-        if pointer.tag() != gimli::DW_TAG_pointer_type {
-            return None;
+        let mut kind = self.reference(unit, entry.attr_value(gimli::DW_AT_type)?)?;
+        for _ in 0..MOST_PARTS {
+            kind = self.plain(kind)?;
+            let inner = self.entry(kind)?;
+            match inner.tag() {
+                gimli::DW_TAG_pointer_type => {
+                    let to = self.reference(kind.0, inner.attr_value(gimli::DW_AT_type)?)?;
+                    return Some((self.text(unit, entry.attr_value(gimli::DW_AT_name)?)?, to));
+                }
+                gimli::DW_TAG_structure_type => kind = self.wrapped(kind)?,
+                _ => return None,
+            }
         }
-        let to = self.reference(kind.0, pointer.attr_value(gimli::DW_AT_type)?)?;
-        Some((self.text(unit, entry.attr_value(gimli::DW_AT_name)?)?, to))
+        None
+    }
+
+    /// The type of the only member that a type has, but for some without any bytes.
+    fn wrapped(&self, kind: TypeAt) -> Option<TypeAt> {
+        let mut members = self.members(kind).into_iter().filter(|(_, size, ..)| *size > 0);
+        let (.., inner) = members.next()?;
+        members.next().is_none().then_some(inner)
     }
 
     /// Adds the variables of a unit.
@@ -251,8 +278,9 @@ impl Variables {
         })
     }
 
-    fn member(&self, kind: TypeAt, offset: u64, len: u64) -> Option<(String, TypeAt, u64)> {
-        let members = self.children(kind, |entry| {
+    /// The members of a type: where each is, how many bytes it has, its name and type.
+    fn members(&self, kind: TypeAt) -> Vec<(u64, u64, String, TypeAt)> {
+        self.children(kind, |entry| {
             let named = entry.tag() == gimli::DW_TAG_member;
             if !named && entry.tag() != gimli::DW_TAG_inheritance {
                 return None;
@@ -262,7 +290,11 @@ impl Variables {
             let inner = self.reference(kind.0, entry.attr_value(gimli::DW_AT_type)?)?;
             let name = entry.attr_value(gimli::DW_AT_name).and_then(|n| self.text(kind.0, n));
             Some((at, self.size(inner)?, name.unwrap_or_default(), inner))
-        });
+        })
+    }
+
+    fn member(&self, kind: TypeAt, offset: u64, len: u64) -> Option<(String, TypeAt, u64)> {
+        let members = self.members(kind);
         let has = |(at, size, ..): &&(u64, u64, String, TypeAt)| {
             *at <= offset && offset + len <= at + size && *size > 0
         };
@@ -272,7 +304,14 @@ impl Variables {
         let rust = self.is_rust(kind.0);
         // Rust's `.0` is called `__0` there.
         let number = name.strip_prefix("__").filter(|n| rust && n.parse::<u32>().is_ok());
+        // The word by which a lock is taken is the lock.
+        let lock = || {
+            let lock = self.entry(kind)?.attr_value(gimli::DW_AT_name)?;
+            let lock = self.text(kind.0, lock)?;
+            Some(rust && (lock.starts_with("Mutex<") || lock.starts_with("RwLock<")))
+        };
         let said = name.is_empty()
+            || name == "inner" && lock() == Some(true)
             || name.starts_with("_M_")
             || name.starts_with("__") && number.is_none()
             || wraps && rust;
