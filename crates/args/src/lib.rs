@@ -27,10 +27,11 @@ pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
 pub use meant::ServeArgs;
 pub use meant::{
     BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
-    CargoTestArgs, CertifyArgs, Clients, Command, Common, CompareArgs, CompilerArgs, ConvertArgs,
-    CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs, LitmusArgs, LocalArgs,
-    MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs, RecordArgs, RobustArgs, RunArgs,
-    RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared, SomeHistories, SweepArgs,
+    CargoTestArgs, CertifyArgs, CheckpointArgs, Clients, Command, Common, CompareArgs,
+    CompilerArgs, ConvertArgs, CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs,
+    LitmusArgs, LocalArgs, MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs,
+    RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared,
+    SomeHistories, SweepArgs,
 };
 #[cfg(feature = "show")]
 pub use meant::{ShowArgs, Showing};

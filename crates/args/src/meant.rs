@@ -64,7 +64,7 @@ pub enum Command {
     #[cfg(feature = "serve")]
     Serve(ServeArgs),
     ClusterLocal(LocalArgs),
-    BenchLitmus(Duration),
+    BenchLitmus(OutputFormat, Duration),
     BenchPrograms(ProgramsArgs),
     BenchMonitor(BenchMonitorArgs),
     BenchHistory(BenchHistoryArgs),
@@ -129,7 +129,10 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Cluster(typed::Cluster::Local(typed)) => {
             Command::ClusterLocal(cluster::local(typed)?)
         }
-        Typed::Bench(Bench::Litmus(typed)) => Command::BenchLitmus(bench::litmus(&typed)),
+        Typed::Bench(Bench::Litmus(typed)) => {
+            let (format, timeout) = bench::litmus(&typed);
+            Command::BenchLitmus(format, timeout)
+        }
         Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
         Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
         Typed::Bench(Bench::History(typed)) => Command::BenchHistory(bench::history(typed)?),
@@ -161,6 +164,15 @@ pub struct Common {
     pub shared: Shared,
 }
 
+/// A search that is kept, or goes on with one that was.
+#[derive(Clone, Debug)]
+pub struct CheckpointArgs {
+    /// Where it is written.
+    pub write: Option<PathBuf>,
+    /// Where it goes on from.
+    pub resume: Option<PathBuf>,
+}
+
 /// What all questions share.
 #[derive(Clone, Debug)]
 pub struct Shared {
@@ -184,6 +196,8 @@ pub struct Shared {
     pub ascii: bool,
     /// Which process this is, if the inputs are spread over several.
     pub sweep: Option<SweepArgs>,
+    /// Where the search is kept, and goes on from.
+    pub checkpoint: Option<CheckpointArgs>,
 }
 
 impl Shared {
@@ -237,7 +251,30 @@ fn shared(
         color: color.unwrap_or(When::Auto),
         ascii,
         sweep: None,
+        checkpoint: None,
     })
+}
+
+/// A search that is kept: of one file, under one model, by one process.
+fn checkpoint(
+    typed: typed::Checkpoint,
+    files: &[PathBuf],
+    processes: &typed::Processes,
+) -> Result<Option<CheckpointArgs>, Usage> {
+    let typed::Checkpoint { checkpoint, resume } = typed;
+    if checkpoint.is_none() && resume.is_none() {
+        return Ok(None);
+    }
+    if processes.hosts.is_some() {
+        return Err(Usage(
+            "--checkpoint and --resume are for one process: expected no --hosts".to_owned(),
+        ));
+    }
+    if !matches!(files, [file] if !file.is_dir()) {
+        return Err(Usage("--checkpoint and --resume are for one file".to_owned()));
+    }
+    let write = file("--checkpoint", checkpoint)?;
+    Ok(Some(CheckpointArgs { write, resume: file("--resume", resume)? }))
 }
 
 /// Refuses a table where there is none.
@@ -248,6 +285,7 @@ fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
     let tables = [
         ("--format csv", is(OutputFormat::Csv)),
         ("--format markdown", is(OutputFormat::Markdown)),
+        ("--format tabular", is(OutputFormat::Tabular)),
     ];
     refuse(&tables, why)
 }

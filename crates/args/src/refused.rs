@@ -19,7 +19,7 @@ const fn word(name: &'static str, id: &'static str, letter: Option<char>, has_va
 }
 
 /// The vocabulary.
-pub(super) const VOCABULARY: [Word; 14] = [
+pub(super) const VOCABULARY: [Word; 16] = [
     word("format", "no-format", Some('f'), true),
     word("quiet", "no-quiet", Some('q'), false),
     word("verbose", "no-verbose", Some('v'), false),
@@ -34,10 +34,28 @@ pub(super) const VOCABULARY: [Word; 14] = [
     word("fail-fast", "no-fail-fast", None, false),
     word("witness", "no-witness", None, true),
     word("buffer-limit", "no-buffer-limit", None, true),
+    word("checkpoint", "no-checkpoint", None, true),
+    word("resume", "no-resume", None, true),
 ];
 
 /// Which commands do not have which options, and why.
 const REASONS: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["litmus", "fence", "serial", "run", "cargo test", "cargo run"],
+        ABOUT_KEEPING,
+        "only the searches of `reach --model sc` and `robust` can be kept yet",
+    ),
+    (&["monitor", "history"], ABOUT_KEEPING, "what was recorded is read again from its beginning"),
+    (
+        &["certify", "print", "convert", "compare", "show", "completions", "selfcheck", "serve"],
+        ABOUT_KEEPING,
+        "it is no search: those of `reach --model sc` and `robust` can be kept",
+    ),
+    (
+        &["gen family", "gen history", "gen litmus", "record"],
+        ABOUT_KEEPING,
+        "it asks nothing: it writes inputs for other commands",
+    ),
     (
         &["litmus", "reach", "robust", "monitor", "serial", "history"],
         &["output"],
@@ -131,7 +149,7 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         "it says how fast it was, and nothing else; -q leaves that out",
     ),
     (&["compare"], ABOUT_QUESTIONS, "it asks nothing: it compares what was answered"),
-    (&["compare"], ABOUT_OUTPUT, "it prints which states differ and nothing else"),
+    (&["compare"], ABOUT_OUTPUT.split_at(1).1, "it prints which states differ and nothing else"),
     (&["show"], ABOUT_QUESTIONS, "it asks nothing: it shows what was answered"),
     (&["show"], ABOUT_OUTPUT, "it shows one run, in a terminal or as text, and nothing else"),
     (&["completions"], ABOUT_QUESTIONS, "it asks nothing: it is for a shell"),
@@ -160,14 +178,10 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     ),
     (&["selfcheck"], &["fail-fast"], "it ends after ten inputs on which answers differ"),
     (&["selfcheck"], &["verbose", "color"], "it says what it compared, and what differs"),
-    (
-        &["bench litmus"],
-        &["format"],
-        "it prints one table; `weakspot bench programs --format json` measures programs",
-    ),
     (&["bench monitor"], &["timeout"], "--events and --rounds say how long it takes"),
     (&["bench serial"], &["timeout"], "--quick makes it shorter"),
     (&["bench real"], &["timeout"], "--executions says how long it takes"),
+    (BENCHES, ABOUT_KEEPING, "it measures what searches take from their beginning"),
     (BENCHES, &["memory"], "each measurement may take 4 GiB"),
     (BENCHES, ABOUT_QUESTIONS, "it measures the questions that are in its tables"),
     (
@@ -178,12 +192,13 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
     (
         BENCHES,
         &["quiet", "verbose", "color", "progress"],
-        "it prints its tables row by row and nothing else",
+        "it prints its tables row by row, and in a terminal what it measures now",
     ),
 ];
 
+const ABOUT_KEEPING: &[&str] = &["checkpoint", "resume"];
 const ABOUT_QUESTIONS: &[&str] = &["model", "threads", "fail-fast", "witness", "buffer-limit"];
-/// What two commands that only print do not have.
+/// What commands that only print do not have; those that print a table have the first.
 const ABOUT_OUTPUT: &[&str] = &[
     "format",
     "quiet",
@@ -210,6 +225,8 @@ const EVERY_WORD: &[&str] = &[
     "fail-fast",
     "witness",
     "buffer-limit",
+    "checkpoint",
+    "resume",
 ];
 const BENCHES: &[&str] = &[
     "bench litmus",

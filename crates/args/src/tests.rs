@@ -88,7 +88,7 @@ fn value(path: &str, option: &str) -> &'static str {
         ("monitor", "input-format") => "std",
         (_, "input-format") => "litmus",
         ("run" | "cargo test" | "cargo run", "output") => "all",
-        (_, "output" | "witness") => "FILE",
+        (_, "output" | "witness" | "checkpoint" | "resume") => "FILE",
         _ => "",
     }
 }
@@ -109,6 +109,12 @@ fn every_command_has_the_options_or_refuses_them() {
                 ("convert", "output") => format!("{path} --output FILE {rest}"),
                 ("convert", _) => {
                     format!("{path} --{option} {} {rest} b.jsonl", value(&path, option))
+                }
+                ("reach", "checkpoint" | "resume") => {
+                    format!("{path} --model sc --{option} FILE {rest}")
+                }
+                ("robust", "checkpoint" | "resume") => {
+                    format!("{path} --model tso --{option} FILE {rest}")
                 }
                 ("record", "input-format") => format!("{path} --input-format axe FILE"),
                 _ => format!("{path} --{option} {} {rest}", value(&path, option)),

@@ -137,6 +137,17 @@ pub(crate) struct Witness {
     pub(crate) witness: Option<PathBuf>,
 }
 
+/// For searches that can be kept.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Checkpoint {
+    /// Write the search to this file now and then, and when it ends at a limit or a signal (one file, one model).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on with the search in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+}
+
 /// For what can be done side by side.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Threads {

@@ -132,6 +132,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Unrepeatable => "unrepeatable",
                 Limit::Loops => "loops",
                 Limit::Assumptions => "assumptions",
+                Limit::Updates => "updates",
                 Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",
                 Limit::Process { .. } => "process",

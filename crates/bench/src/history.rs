@@ -13,6 +13,7 @@ use weakspot_core::HistoryModel;
 use weakspot_gen::Source;
 use weakspot_report::{Axis, Mark, Panel, Plot, Rows};
 
+use crate::spread::percent_text;
 use crate::tables::{Measured, Tables};
 pub use task::run as cell;
 use task::{Cell, Origin, Shape, Task, Way};
@@ -112,15 +113,16 @@ fn times(
 ) -> Result<Vec<(Task, Cell)>> {
     let mut lines = Rows::new(tables.format);
     tables.text(format_args!(
-        "{}\n\n  {:5} {:5} {:13} {:23} {:>10} {:>8} {:>8}\n",
+        "{}\n\n {:5} {:5} {:13} {:23} {:>9} {:>4} {:>7} {:>6}\n",
         title(table),
         "model",
         "way",
         "verdict",
         "decided by",
         "ms each",
+        "±",
         "ns/op",
-        "peak MiB"
+        "MiB"
     ))?;
     let mut rows: Vec<(Task, Cell)> = Vec::new();
     for task in tasks(table, args) {
@@ -167,10 +169,11 @@ fn row_text(task: &Task, cell: &Cell) -> String {
     let number = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     let each = cell.each();
     format!(
-        "  {:5} {:5} {verdict:13} {stages:23} {:>10} {:>8} {:>8}\n",
+        " {:5} {:5} {verdict:13} {stages:23} {:>9} {:>4} {:>7} {:>6}\n",
         model.key(),
         way.key(),
         number(each.map(|s| s * 1e3), 3),
+        percent_text(cell.spread()),
         number(each.map(|s| s * 1e9 / shape.operations as f64), 0),
         number(cell.peak.map(|bytes| bytes as f64 / f64::from(1 << 20)), 1),
     )
@@ -183,7 +186,7 @@ fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> Value {
         "variables": shape.variables, "histories": count, "source": shape.origin.key(),
         "model": model.key(), "way": way.key(), "done": cell.done, "holds": cell.holds,
         "violated": cell.violated, "decided_by": cell.decided_by, "cpu_s": cell.each(),
-        "peak_bytes": cell.peak,
+        "spread_percent": cell.spread(), "peak_bytes": cell.peak,
     })
 }
 
@@ -200,7 +203,7 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
         series,
         x,
         seconds: cell.each().filter(|_| cell.done),
-        spread: None,
+        spread: cell.each_in_rounds().filter(|_| cell.done),
     };
     let mut panels = Vec::new();
     for (table, rows) in all {
@@ -233,7 +236,7 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
             HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => {}
         }
     }
-    let ways = ["auto", "saturation, then SAT", "saturation, then enumeration", "plain SAT"];
+    let ways = ["auto", "with SAT", "with enumeration", "plain SAT"];
     let series = ways.into_iter().map(str::to_owned);
     let series = series.chain(MODELS.iter().map(|(_, name)| format!("{name}, auto"))).collect();
     let title = "CPU time per history".to_owned();
@@ -266,8 +269,9 @@ fn axis(table: HistoryTable) -> &'static str {
 
 fn legend(table: HistoryTable, timeout: Duration) -> String {
     format!(
-        "ms each, ns/op: processor time of the check alone, per history and per operation; peak: \
-         of the process while it checks, history included. A cell has {} s for all its \
+        "ms each, ns/op: processor time of the check alone, per history and per operation, the median of \
+         several rounds if they are short; ±: from the fastest to the slowest, in percent of it, `-` if there was \
+         one; MiB: at most, of the process while it checks, history included. A cell has {} s for all its \
          histories{}.",
         timeout.as_secs_f64(),
         match table {

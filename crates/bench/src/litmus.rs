@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use serde_json::json;
 use weakspot_core::{Drain, Limits, Model};
 use weakspot_explore::{Strategy, outcomes};
 use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
+use weakspot_report::{Rows, model_key};
 
 use crate::spread::{percent_text, repeated};
 use crate::tables::Tables;
@@ -31,6 +33,7 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
         "before",
         "herd7"
     ))?;
+    let mut rows = Rows::new(tables.format);
     for family in Family::LITMUS {
         tables.text(format_args!("{}\n", family.name()))?;
         for &n in family.sizes() {
@@ -64,22 +67,33 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
                 let time = spread.map(|spread| spread.median);
                 let ratio = |strategy| {
                     let (own, _, _) = measure(strategy)?;
-                    anyhow::Ok(match (own, time) {
-                        (Some(own), Some(time)) => format!("{:.2} x", own / time),
-                        _ => "-".to_owned(),
-                    })
+                    anyhow::Ok(own.zip(time).map(|(own, time)| own / time))
                 };
-                let seconds = time.map_or("-".to_owned(), |t| format!("{t:.4}"));
-                let states = time.map_or("-".to_owned(), |_| states.to_string());
                 let (by_order, explicit) =
                     (ratio(Strategy::WriteOrder)?, ratio(Strategy::Explicit)?);
                 tables.go_on()?;
                 let (before, herd) = known(family, n, model);
-                let spread = percent_text(spread.and_then(|spread| spread.percent()));
-                tables.text(format_args!(
-                    "{n:>4} {model:5} {states:>7} {visited:>8} {seconds:>8} {spread:>6} {by_order:>8} \
-                     {explicit:>8} {before:>7} {herd:>6}\n",
-                ))?;
+                let percent = spread.and_then(|spread| spread.percent());
+                let text = || {
+                    let seconds = time.map_or("-".to_owned(), |t| format!("{t:.4}"));
+                    let states = time.map_or("-".to_owned(), |_| states.to_string());
+                    let times = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.2} x"));
+                    let (by_order, explicit) = (times(by_order), times(explicit));
+                    let spread = percent_text(percent);
+                    format!(
+                        "{n:>4} {model:5} {states:>7} {visited:>8} {seconds:>8} {spread:>6} \
+                         {by_order:>8} {explicit:>8} {before:>7} {herd:>6}\n",
+                    )
+                };
+                let json = || {
+                    json!({
+                        "family": family.name(), "size": n, "model": model_key(model),
+                        "states": time.map(|_| states), "visited": visited, "seconds": time,
+                        "spread_percent": percent, "by_order": by_order, "explicit": explicit,
+                        "before": before, "herd7": herd,
+                    })
+                };
+                tables.row(&mut rows, text, json)?;
             }
         }
     }

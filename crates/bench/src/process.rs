@@ -23,8 +23,16 @@ pub(super) enum Heard {
 /// How often it is looked whether an end was asked for.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs this program again, with these arguments, for so long at most.
-pub(super) fn ask(tables: &Tables<'_>, args: &[&str], patience: Duration) -> Result<Heard> {
+/// Nothing is shown of what is done by then.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Runs this program again, with these arguments, for so long at most. `what` is measured, with this limit.
+pub(super) fn ask(
+    tables: &Tables<'_>,
+    (what, limit): (&str, Duration),
+    args: &[&str],
+    patience: Duration,
+) -> Result<Heard> {
     let program = std::env::current_exe().context("failed to find this program")?;
     let mut child = Command::new(program)
         .args(args)
@@ -43,7 +51,13 @@ pub(super) fn ask(tables: &Tables<'_>, args: &[&str], patience: Duration) -> Res
     let heard = loop {
         match receiver.recv_timeout(TICK) {
             Err(RecvTimeoutError::Timeout)
-                if start.elapsed() < patience && tables.go_on().is_ok() => {}
+                if start.elapsed() < patience && tables.go_on().is_ok() =>
+            {
+                if start.elapsed() >= QUIET {
+                    let seconds = [start.elapsed(), limit].map(|time| time.as_secs());
+                    (tables.show)(Some(&format!("{what}: {} s of {} s", seconds[0], seconds[1])));
+                }
+            }
             heard => break heard,
         }
     };

@@ -127,7 +127,9 @@ fn ask(
     let limit = format!("{}ms", timeout.as_millis());
     let args = ["bench", "cell", &subject.name, &question.key(), "--timeout", &limit];
     // The search keeps the limit itself; one that does not is ended from here.
-    match process::ask(tables, &args, timeout + timeout / 4 + Duration::from_secs(2))? {
+    let what = format!("{} {}", subject.name, question.key());
+    let patience = timeout + timeout / 4 + Duration::from_secs(2);
+    match process::ask(tables, (&what, timeout), &args, patience)? {
         Heard::Late => Ok(nothing(BenchEnd::Unknown("time".to_owned()))),
         Heard::Failed(how) => Ok(nothing(BenchEnd::Error(how))),
         Heard::Text(text) => text.parse(),

@@ -10,12 +10,14 @@ use serde_json::json;
 use weakspot_args::BenchRealArgs;
 use weakspot_build::{Language, compile, runtime};
 use weakspot_campaign::{
-    Campaign, Child, Control, Facts, Isolate, Linked, Measured, Program, Question, Strategy, Until,
+    Campaign, Child, Control, Facts, Isolate, Linked, Measured, Program, Question, SoFar, Strategy,
+    Until,
 };
 use weakspot_core::{Drain, Model};
 use weakspot_live::Plan;
 use weakspot_report::Rows;
 
+use crate::spread::{Spread, percent_text, repeated};
 use crate::tables::Tables;
 
 /// The PSO of the paper.
@@ -90,28 +92,37 @@ fn interleavings(
     let mut rows = Rows::new(tables.format);
     tables.text(format_args!(
             "Table {}: executions with up to {preemptions} preemption{}, ours and those of the paper\n\n\
-             {:<9} {:>17} {:>17} {:>11} {:>11}\n",
+             {:<9} {:>17} {:>17} {:>5} {:>11} {:>11}\n",
             table + 1,
             if preemptions == 1 { "" } else { "s" },
             "",
             "interleavings",
             "seconds",
+            "±",
             "TSO pairs",
             "PSO pairs"
     ))?;
     for (subject, program) in programs {
         let plan = Plan::Bounded(Some(preemptions));
         let ours = measure(tables, program, runtime, plan, &[Model::Tso, PSO], 0)?;
-        let Measured { executions, time, pairs, .. } = &ours;
+        let Measured { executions, pairs, .. } = &ours;
+        let first = ours.time.as_secs_f64();
+        let spread = repeated(first, || {
+            let plan = Plan::Bounded(Some(preemptions));
+            let again = measure(tables, program, runtime, plan, &[Model::Tso, PSO], 0)?;
+            Ok(Some(again.time.as_secs_f64()))
+        })?;
+        let seconds = spread.map_or(first, |spread| spread.median);
+        let spread = spread.and_then(|spread| spread.percent());
         let [tso, pso] = [Model::Tso, PSO].map(|m| pairs.iter().filter(|p| **p == m).count());
         let theirs = &subject.theirs[table];
         let text = || {
             format!(
-                "{:<9} {executions:>8} {:>8} {:>8.3} {:>8.1} {tso:>5} {:>5} {pso:>5} {:>5}\n",
+                "{:<9} {executions:>8} {:>8} {seconds:>8.3} {:>8.1} {:>5} {tso:>5} {:>5} {pso:>5} {:>5}\n",
                 subject.name,
                 theirs.interleavings,
-                time.as_secs_f64(),
                 theirs.seconds,
+                percent_text(spread),
                 theirs.tso,
                 theirs.pso
             )
@@ -119,7 +130,8 @@ fn interleavings(
         let json = || {
             json!({
                 "table": table + 1, "name": subject.name, "preemptions": preemptions,
-                "interleavings": executions, "seconds": time.as_secs_f64(), "tso": tso, "pso": pso,
+                "interleavings": executions, "seconds": seconds, "spread_percent": spread,
+                "tso": tso, "pso": pso,
                 "paper": {
                     "interleavings": theirs.interleavings, "seconds": theirs.seconds,
                     "tso": theirs.tso, "pso": theirs.pso,
@@ -141,8 +153,8 @@ fn rates(
     let mut rows = Rows::new(tables.format);
     tables.text(format_args!(
         "Executions at random, with both monitors and without, per processor second\n\n\
-             {:<8} {:>7} {:>10} {:>9} {:>8} {:>11} {:>8} {:>8}\n",
-        "", "steps", "per second", "of paper", "monitors", "steps/s", "ns/step", "without"
+             {:<8} {:>7} {:>10} {:>4} {:>8} {:>8} {:>10} {:>7} {:>7}\n",
+        "", "steps", "per second", "±", "of paper", "monitors", "steps/s", "ns/step", "without"
     ))?;
     for (subject, program) in programs {
         let random = |models: &[Model]| {
@@ -150,7 +162,14 @@ fn rates(
         };
         let (with, without) = (random(&[Model::Tso, PSO])?, random(&[])?);
         // Times are hundredths of seconds.
-        let [cpu, bare] = [with.cpu, without.cpu].map(|cpu| cpu.max(0.01));
+        let mut rounds = [vec![with.cpu.max(0.01)], vec![without.cpu.max(0.01)]];
+        for _ in 1..ROUNDS {
+            rounds[0].push(random(&[Model::Tso, PSO])?.cpu.max(0.01));
+            rounds[1].push(random(&[])?.cpu.max(0.01));
+        }
+        let [cpu, bare] =
+            rounds.each_ref().map(|cpu| Spread::of(cpu).map_or(0.01, |spread| spread.median));
+        let spread = Spread::of(&rounds[0]).and_then(|spread| spread.percent());
         let steps = with.steps as f64;
         let theirs = &subject.theirs[1];
         let paper = theirs.interleavings as f64 / theirs.seconds;
@@ -159,8 +178,9 @@ fn rates(
         let length = steps / with.executions as f64;
         let text = || {
             format!(
-                "{:<8} {length:>7.1} {rate:>10.0} {paper:>9.1} {:>7.2}x {:>11.0} {:>8.1} {:>8.1}\n",
+                "{:<8} {length:>7.1} {rate:>10.0} {:>4} {paper:>8.1} {:>7.2}x {:>10.0} {:>7.1} {:>7.1}\n",
                 subject.name,
+                percent_text(spread),
                 cpu / bare,
                 steps / cpu,
                 per_step[0],
@@ -170,6 +190,7 @@ fn rates(
         let json = || {
             json!({
                 "table": "rates", "name": subject.name, "steps": length, "rate": rate,
+                "spread_percent": spread,
                 "overhead": cpu / bare, "steps_rate": steps / cpu, "ns_per_step": per_step[0],
                 "ns_per_step_without": per_step[1], "paper": { "rate": paper },
             })
@@ -180,11 +201,14 @@ fn rates(
         "All of them as published, without fences, with the harnesses of corpus/c; the paper has harnesses of \
          its own. PSO is that of the paper (pso-own). seconds: by the clock. steps: of an execution; of paper: \
          from its second table; monitors: processor time with them over that without; without: nanoseconds per \
-         step without them; {} executions each, measured once.",
+         step without them; {} executions each, the median of {ROUNDS} rounds. ±: from the fastest to the slowest round, in \
+         percent of the median; of the tables above `-` if they took so long that there was one.",
         args.executions
     ))
 }
 
+/// How often random executions are measured.
+const ROUNDS: usize = 3;
 /// How long an exploration may take.
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// The steps of an execution, and the bytes that it may allocate.
@@ -219,6 +243,7 @@ fn measure(
         strategy: Strategy::Auto,
         shared: Vec::new(),
         virtual_time: false,
+        profile: false,
         workers: 1,
         executions: None,
         steps: STEPS,
@@ -263,7 +288,7 @@ impl Control for Listener<'_> {
         (self.interrupted)()
     }
 
-    fn progress(&self, _executions: u64, _steps: u64) {}
+    fn progress(&self, _: SoFar) {}
 }
 
 fn build(subject: &Subject, folder: &Path, runtime: &Path) -> Result<PathBuf> {

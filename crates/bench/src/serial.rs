@@ -15,7 +15,7 @@ use weakspot_serial::{Follow, Peak, Stop};
 use weakspot_trace::{LogFormat, LogReader, LogWriter, Next};
 
 use crate::process::thread_seconds as cpu;
-use crate::spread::{Spread, percent_text};
+use crate::spread::{Spread, percent_text, repeated};
 use crate::tables::Tables;
 
 /// What the tables start from.
@@ -143,28 +143,34 @@ fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     lengths.extend(args.large.then_some(64_000_000));
     let mut rows = Rows::new(tables.format);
     tables.text(format_args!(
-        "Time and memory against length\n\n{:>9} {:>9} {:>10} {:>9} {:>8} {:>8} {:>8}\n",
-        "of", "open", "events", "ns/event", "nodes", "edges", "KiB"
+        "Time and memory against length\n\n{:>9} {:>9} {:>10} {:>9} {:>5} {:>8} {:>8} {:>8}\n",
+        "of", "open", "events", "ns/event", "±", "nodes", "edges", "KiB"
     ))?;
     for open in [false, true] {
         for (key, commits, questions) in WAYS.into_iter().filter(|way| way.2.len() == 1) {
             for &events in &lengths {
-                let run = follow(TxnLogSize { commits, ..USUAL }, questions, events, open)?;
-                let each = run.seconds * 1e9 / events as f64;
+                let follow = || follow(TxnLogSize { commits, ..USUAL }, questions, events, open);
+                let run = follow()?;
+                let seconds = repeated(run.seconds, || Ok(Some(follow()?.seconds)))?;
+                let median = seconds.map_or(run.seconds, |seconds| seconds.median);
+                let spread = seconds.and_then(|seconds| seconds.percent());
+                let each = median * 1e9 / events as f64;
                 let Peak { nodes, edges } = run.peak;
                 let text = || {
                     let of = key.replace("com_", "com, ").replace("sc", "SC").replace("tso", "TSO");
                     let open = if open { "one" } else { "-" };
                     let memory = run.bytes.div_ceil(1024);
                     format!(
-                        "{of:>9} {open:>9} {events:>10} {each:>9.1} {nodes:>8} {edges:>8} \
-                         {memory:>8}\n"
+                        "{of:>9} {open:>9} {events:>10} {each:>9.1} {:>5} {nodes:>8} {edges:>8} \
+                         {memory:>8}\n",
+                        percent_text(spread)
                     )
                 };
                 let json = || {
                     json!({
                         "table": "lengths", "of": key, "open": open, "events": events,
-                        "ns": each, "nodes": nodes, "edges": edges, "bytes": run.bytes,
+                        "ns": each, "spread_percent": spread, "nodes": nodes, "edges": edges,
+                        "bytes": run.bytes,
                     })
                 };
                 tables.row(&mut rows, text, json)?;
@@ -173,7 +179,9 @@ fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     }
     tables.note(format_args!(
         "8 threads, 1,000 variables, transactions of 10 accesses. open: one more transaction that all others \
-         come after, and that does not end. nodes, edges: what was remembered at most; KiB: at the end."
+         come after, and that does not end. ns/event: the median of several rounds if they are short; ±: from the \
+         fastest to the slowest, in percent of it, `-` if there was one. nodes, edges: what was remembered at most; KiB: at \
+         the end."
     ))?;
     tables.text(format_args!("\n"))
 }

@@ -16,6 +16,10 @@ pub struct Tables<'a> {
     pub out: &'a mut dyn Write,
     /// Whether somebody has asked for an end.
     pub interrupted: &'a dyn Fn() -> bool,
+    /// What ends the table that was begun last.
+    pub end: &'static str,
+    /// Shows a line that says how far it is, or takes it away.
+    pub show: &'a dyn Fn(Option<&str>),
 }
 
 /// What is left to say when all is measured.
@@ -83,6 +87,7 @@ impl Tables<'_> {
     /// What people read above and below rows.
     pub(crate) fn text(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
         if self.format == Format::Text {
+            (self.show)(None);
             self.out.write_fmt(text)?;
             self.out.flush()?;
         }
@@ -114,11 +119,31 @@ impl Tables<'_> {
     ) -> Result<()> {
         let line = match self.format {
             Format::Text => text(),
-            _ => rows.written(&json()),
+            _ => {
+                // Another table begins where one has ended.
+                let between = match (rows.has_begun(), self.end) {
+                    (false, end) if !end.is_empty() => format!("{end}\n"),
+                    _ => String::new(),
+                };
+                let line = rows.written(&json());
+                self.end = rows.end();
+                between + &line
+            }
         };
+        (self.show)(None);
         self.out.write_all(line.as_bytes())?;
         self.out.flush()?;
         self.go_on()
+    }
+
+    /// Ends the last table.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn close(&mut self) -> Result<()> {
+        self.out.write_all(std::mem::take(&mut self.end).as_bytes())?;
+        Ok(self.out.flush()?)
     }
 
     /// For searches that listen.

@@ -46,7 +46,7 @@ pub fn summarise(
     match shared.format {
         _ if shared.is_helper() => {}
         OutputFormat::Text if inputs > 1 && !shared.quiet => eprint!("{}", text()),
-        OutputFormat::Csv | OutputFormat::Markdown => print!("{}", table(shared.format)),
+        format if format.is_table() => print!("{}", table(format)),
         _ => {}
     }
 }
@@ -188,9 +188,13 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
 
     /// Says that there is no witness of an answer that is not known.
     pub fn lack_witness(&mut self) {
+        self.lack_witness_because("the answer is unknown");
+    }
+
+    /// Says why there is no witness.
+    pub fn lack_witness_because(&mut self, why: &str) {
         if self.shared.witness.is_some() {
-            self.answer.err +=
-                &format!("{}: no witness is written: the answer is unknown\n", self.file);
+            self.answer.err += &format!("{}: no witness is written: {why}\n", self.file);
         }
     }
 
@@ -388,7 +392,9 @@ impl<T> Job<'_, T> {
                 self.refuse_at(model, source, &failure_diagnostic(program, names, &failure));
             }
             NoAnswer::NotApplicable(why) => self.refuse(model, why, None, None),
-            NoAnswer::NotTogether(why) => self.refuse(model, &why, None, None),
+            NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why) => {
+                self.refuse(model, &why, None, None);
+            }
             NoAnswer::Rejected(rejected) => {
                 let model = model.or(self.models.first().copied()).unwrap_or(Model::Sc);
                 self.refuse_rejected(model, &model.to_string(), &rejected);

@@ -214,6 +214,30 @@ impl Drop for Temporary {
     }
 }
 
+/// Removes what processes that are no more have left behind beside `path`: those that write large files again
+/// and again, and are killed, would fill the disk.
+pub fn sweep_up(path: &Path) {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (Some(name), Ok(entries)) = (path.file_name(), std::fs::read_dir(folder)) else { return };
+    let begin = format!(".{}.", name.to_string_lossy());
+    // Only where it is known who is alive.
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| {
+            let (process, number) =
+                name.strip_prefix(&begin)?.strip_suffix(".part")?.split_once('-')?;
+            number.parse::<u32>().ok()?;
+            process.parse::<u32>().ok()
+        });
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Refuses to write what `option` asks for over one of the inputs.
 pub fn spare_inputs<P: AsRef<Path>>(
     option: &str,

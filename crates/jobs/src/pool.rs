@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use weakspot_core::{Limits, Progress, Snapshot};
+use weakspot_core::{Course, Limits, Progress, Snapshot};
 use weakspot_input::Input;
 use weakspot_report::{
     NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, page, sarif,
@@ -60,8 +60,14 @@ static RATE: AtomicU64 = AtomicU64::new(0);
 /// The events of the current log, instead of states; the pairs of accesses reported.
 static EVENTS: AtomicU64 = AtomicU64::new(0);
 static PAIRS: AtomicU64 = AtomicU64::new(0);
-/// Executions of a real program.
+/// Executions of a real program, and what was found in them; runs on this CPU.
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+static FINDINGS: AtomicU64 = AtomicU64::new(0);
+static RUNS: AtomicU64 = AtomicU64::new(0);
+/// How they are chosen.
+static STRATEGY: Mutex<&str> = Mutex::new("");
+/// How long the current search has taken, in milliseconds; 0 if there is none.
+static SEARCHING: AtomicU64 = AtomicU64::new(0);
 /// Whether the questions are about histories, which have other words.
 static HISTORIES: AtomicBool = AtomicBool::new(false);
 
@@ -178,7 +184,7 @@ pub(crate) fn print_all<I: Named, T: Send>(
             found: String::new(),
             inputs: 0,
         };
-        let printed = print(inputs, shared, receiver, &mut said);
+        let printed = print(inputs, (shared, time), receiver, &mut said);
         if printed.is_err() {
             interrupt::ask();
         }
@@ -240,12 +246,12 @@ struct Said<T> {
 /// Prints what workers say, in the order of the inputs.
 fn print<I: Named, T>(
     inputs: &[I],
-    shared: &Shared,
+    (shared, time): (&Shared, Option<Duration>),
     receiver: Receiver<(usize, News<T>)>,
     said: &mut Said<T>,
 ) -> std::io::Result<()> {
     let mut waiting: BTreeMap<usize, Vec<News<T>>> = BTreeMap::new();
-    let mut line = ProgressLine::new(shared);
+    let mut line = ProgressLine::new(shared, time);
     let mut is_drawn = false;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     loop {
@@ -333,20 +339,25 @@ const MOST_FILES: usize = 1_000;
 const MOST_TEXT: u64 = 200_000;
 const MOST_SOURCE: usize = 4_000_000;
 
-/// How often progress is shown.
+/// How often progress is shown, and from when on.
 const TICK: Duration = Duration::from_millis(200);
+const QUIET: Duration = Duration::from_millis(500);
 
 /// When progress is shown, and how.
 struct ProgressLine {
     since: Instant,
     shown: Instant,
+    /// How long a question may take, and how much memory.
+    time: Option<Duration>,
+    memory: u64,
     /// A line that is drawn again and again, or one below the other.
     drawn: bool,
     plain: bool,
 }
 
 impl ProgressLine {
-    fn new(shared: &Shared) -> ProgressLine {
+    fn new(shared: &Shared, time: Option<Duration>) -> ProgressLine {
+        let memory = shared.memory;
         let is_wanted = match shared.progress {
             When::Always => true,
             When::Never => false,
@@ -354,22 +365,59 @@ impl ProgressLine {
         };
         let (now, terminal) = (Instant::now(), terminal::is_terminal());
         let (drawn, plain) = (is_wanted && terminal, is_wanted && !terminal);
-        ProgressLine { since: now, shown: now, drawn, plain }
+        ProgressLine { since: now, shown: now, time, memory, drawn, plain }
     }
 
     fn show(&mut self, done: usize, all: usize) {
         let pause = if self.plain { 5 * TICK } else { TICK };
-        if self.shown.elapsed() < pause || !(self.drawn || self.plain) {
+        let is_early = self.since.elapsed() < QUIET || self.shown.elapsed() < pause;
+        if is_early || !(self.drawn || self.plain) {
             return;
         }
         self.shown = Instant::now();
-        let seconds = self.since.elapsed().as_secs();
-        let text = format!("{done}/{all} files, {seconds} s{}", search_message());
+        let mut parts = self.time(done, all);
+        parts.extend(search_message(self.memory));
         match self.drawn {
-            true => terminal::draw(&text),
-            false => eprintln!("{text}"),
+            true => terminal::draw(&fitting(&parts, terminal::width().saturating_sub(1))),
+            false => eprintln!("{}", fitting(&parts, usize::MAX)),
         }
     }
+
+    /// How much of the inputs is done, and how much of the time is used.
+    fn time(&self, done: usize, all: usize) -> Vec<String> {
+        let of_all = self.since.elapsed().as_secs();
+        let searching = Duration::from_millis(SEARCHING.load(Ordering::Relaxed)).as_secs();
+        // Where nobody says how long a question has taken, all of it may be about one.
+        let several = all > 1 || searching > 0 && of_all > searching + 1;
+        let limit = self.time.map(|time| time.as_secs());
+        let mut parts = Vec::new();
+        if all > 1 {
+            parts.push(format!("{done}/{all} files"));
+        }
+        match limit {
+            Some(limit) if !several && of_all <= limit => {
+                parts.push(format!("{of_all} s of {limit} s"));
+            }
+            Some(limit) if searching > 0 => {
+                parts.push(format!("{of_all} s, this question {searching} s of {limit} s"));
+            }
+            _ => parts.push(format!("{of_all} s")),
+        }
+        parts
+    }
+}
+
+/// The parts with commas between them. Those that matter come first; what has no room is left out.
+fn fitting(parts: &[String], room: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let comma = if line.is_empty() { "" } else { ", " };
+        if line.chars().count() + comma.len() + part.chars().count() <= room {
+            line += comma;
+            line += part;
+        }
+    }
+    line
 }
 
 /// How many inputs are worked on at a time.
@@ -405,15 +453,42 @@ pub fn limits_of(shared: &Shared) -> Limits {
     Limits { time: Some(shared.timeout), memory: Some(shared.memory), ..Limits::UNLIMITED }
 }
 
-/// Listens to a search for the progress line, and for signals.
+/// Listens to a search for the progress line, for the page of `--report`, and for signals.
 pub struct Listener {
     since: Instant,
+    course: Course,
+    /// The states of the phase that is under way, when they were noted last.
+    states: u64,
+    noted: Duration,
 }
+
+/// How often it is noted how far a search is.
+const NOTE: Duration = Duration::from_millis(10);
 
 impl Listener {
     /// From now on.
     pub fn new() -> Listener {
-        Listener { since: Instant::now() }
+        let (course, states, noted) = (Course::default(), 0, Duration::ZERO);
+        for figure in [&STATES, &SEARCHING] {
+            figure.store(0, Ordering::Relaxed);
+        }
+        Listener { since: Instant::now(), course, states, noted }
+    }
+
+    /// How the search went, for the page of `--report`.
+    pub fn course(&self, shared: &Shared) -> Option<&Course> {
+        shared.report.as_ref().map(|_| &self.course)
+    }
+
+    fn note(&mut self, elapsed: Duration, states: u64) {
+        // Whoever has far fewer states than before has begun another search.
+        if states < self.states / 2 {
+            self.course.begin("", elapsed);
+        } else if states < self.states {
+            return;
+        }
+        self.course.reach(elapsed, states, 0);
+        (self.states, self.noted) = (states, elapsed);
     }
 }
 
@@ -425,8 +500,13 @@ impl Default for Listener {
 
 impl Progress for Listener {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
-        if self.since.elapsed() > Duration::from_millis(100) {
-            let millis = self.since.elapsed().as_millis() as u64;
+        let elapsed = self.since.elapsed();
+        if snapshot.states > 0 && elapsed - self.noted > NOTE {
+            self.note(elapsed, snapshot.states);
+        }
+        if elapsed > Duration::from_millis(100) {
+            let millis = elapsed.as_millis() as u64;
+            SEARCHING.store(millis, Ordering::Relaxed);
             RATE.store(snapshot.states * 1000 / millis.max(1), Ordering::Relaxed);
             FRONTIER.store(snapshot.frontier, Ordering::Relaxed);
             STATES.store(snapshot.states, Ordering::Relaxed);
@@ -449,10 +529,17 @@ pub fn follow_log(events: u64, per_second: u64, pairs: u64, memory: u64) {
     MEMORY.store(memory, Ordering::Relaxed);
 }
 
-/// For the progress line: how far the exploration of a real program is.
-pub fn follow_executions(executions: u64, steps: u64) {
+/// For the progress line: how far the exploration of a real program is: executions, steps, findings.
+pub fn follow_executions(strategy: &'static str, [executions, steps, findings]: [u64; 3]) {
+    *STRATEGY.lock().unwrap_or_else(PoisonError::into_inner) = strategy;
     EXECUTIONS.store(executions, Ordering::Relaxed);
     EVENTS.store(steps, Ordering::Relaxed);
+    FINDINGS.store(findings, Ordering::Relaxed);
+}
+
+/// For the progress line: how often a test was run on this CPU.
+pub fn follow_runs(runs: u64) {
+    RUNS.store(runs, Ordering::Relaxed);
 }
 
 /// From now on the progress line is about histories.
@@ -480,13 +567,21 @@ pub(crate) fn note_figures(process: usize, figures: Option<Figures>) {
     };
 }
 
-fn search_message() -> String {
-    if EXECUTIONS.load(Ordering::Relaxed) > 0 {
-        return format!(
-            ", {} executions, {} steps",
-            Count(EXECUTIONS.load(Ordering::Relaxed)),
-            Count(EVENTS.load(Ordering::Relaxed))
-        );
+/// What is known about the work, that which matters first. `most`: the bytes that it may use.
+fn search_message(most: u64) -> Vec<String> {
+    let load = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+    let counted = |n: u64, noun: &str| format!("{} {noun}", Count(n));
+    if load(&RUNS) > 0 {
+        return vec![counted(load(&RUNS), "runs")];
+    }
+    if load(&EXECUTIONS) > 0 {
+        let strategy = *STRATEGY.lock().unwrap_or_else(PoisonError::into_inner);
+        let executions = counted(load(&EXECUTIONS), "executions");
+        let found = match load(&FINDINGS) {
+            0 => "nothing found".to_owned(),
+            found => format!("{} found", Count(found)),
+        };
+        return vec![format!("{strategy}: {executions}"), found, counted(load(&EVENTS), "steps")];
     }
     let mut sum = figures();
     let others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -495,34 +590,42 @@ fn search_message() -> String {
             *sum = sum.saturating_add(*figure);
         }
     }
-    let processes = match others.len() {
-        0 => String::new(),
-        n => format!(", {} processes", n + 1),
-    };
+    let processes = (!others.is_empty()).then(|| format!("{} processes", others.len() + 1));
     drop(others);
     let [states, rate, frontier, memory, events, pairs] = sum;
     let histories = HISTORIES.load(Ordering::Relaxed);
-    let (rate, memory) = (Count(rate), Bytes(memory));
-    if events > 0 {
-        let (noun, reported) =
-            if histories { ("operations", "violated") } else { ("events", "reported") };
-        let (events, pairs) = (Count(events), Count(pairs));
-        return format!(
-            "{processes}, current log: {events} {noun}, {rate} per second, {pairs} {reported}, {memory}"
-        );
+    let memory = format!("{} of {}", Bytes(memory), Bytes(most));
+    let rate = counted(rate, "per second");
+    let mut parts = Vec::from_iter(processes);
+    match (events, states) {
+        (1.., _) => {
+            let (noun, found) =
+                if histories { ("operations", "violated") } else { ("events", "reported") };
+            parts.extend([counted(events, noun), counted(pairs, found), memory, rate]);
+        }
+        (0, 0) => {}
+        (0, steps) if histories => parts.extend([counted(steps, "steps"), memory, rate]),
+        (0, states) => {
+            let waiting = counted(frontier, "waiting");
+            parts.extend([counted(states, "states"), memory, rate, waiting]);
+        }
     }
-    match states {
-        0 => processes,
-        steps if histories => {
-            let steps = Count(steps);
-            format!("{processes}, current history: {steps} steps, {rate} per second, {memory}")
-        }
-        states => {
-            let (states, frontier) = (Count(states), Count(frontier));
-            format!(
-                "{processes}, current search: {states} states, {rate} per second, {frontier} waiting, \
-                 {memory}"
-            )
-        }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_is_left_out() {
+        let parts = ["2 s of 60 s", "1,234,567 states", "64.0 MiB of 4.0 GiB", "7 waiting"];
+        let parts = parts.map(str::to_owned);
+        let check = |room, line: &str| assert_eq!(fitting(&parts, room), line);
+        check(79, "2 s of 60 s, 1,234,567 states, 64.0 MiB of 4.0 GiB, 7 waiting");
+        check(50, "2 s of 60 s, 1,234,567 states, 64.0 MiB of 4.0 GiB");
+        check(40, "2 s of 60 s, 1,234,567 states, 7 waiting");
+        check(12, "2 s of 60 s");
+        check(3, "");
     }
 }

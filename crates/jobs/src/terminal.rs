@@ -27,6 +27,14 @@ pub fn draw(text: &str) {
     let _ = std::io::stderr().write_all(drawn.as_bytes());
 }
 
+/// Draws the progress line if standard error is a terminal, or takes it away.
+pub fn show(text: Option<&str>) {
+    match text.filter(|_| is_terminal()) {
+        Some(text) => draw(text),
+        None => clear(),
+    }
+}
+
 /// Takes the progress line away.
 pub fn clear() {
     clear_line(&mut line());
@@ -160,7 +168,7 @@ fn drawn(text: &str, width: usize) -> String {
 }
 
 /// The columns of the terminal that standard error is.
-fn width() -> usize {
+pub(crate) fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|&n| n > 0).or_else(columns).unwrap_or(80)

@@ -114,6 +114,8 @@ pub enum Format {
     Csv,
     /// The same tables in Markdown, for pages and issues.
     Markdown,
+    /// The same tables for LaTeX.
+    Tabular,
     /// Reports of tests in the XML of JUnit.
     Junit,
     /// Findings for editors and services that show them.
@@ -126,7 +128,7 @@ pub enum Format {
 
 impl Format {
     /// Those that most commands know.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Text,
         Format::Json,
         Format::Svg,
@@ -134,12 +136,22 @@ impl Format {
         Format::Tex,
         Format::Csv,
         Format::Markdown,
+        Format::Tabular,
         Format::Sarif,
         Format::Github,
     ];
 
     /// Those that are pictures of runs.
     pub const PICTURES: [Format; 3] = [Format::Svg, Format::Dot, Format::Tex];
+
+    /// Those that are tables.
+    pub const TABLES: [Format; 3] = [Format::Csv, Format::Markdown, Format::Tabular];
+
+    /// Whether it is a table.
+    #[must_use]
+    pub fn is_table(self) -> bool {
+        Format::TABLES.contains(&self)
+    }
 
     /// Whether it is made from the objects of JSON.
     #[must_use]
@@ -164,6 +176,7 @@ impl Format {
             Format::Tex => "tex",
             Format::Csv => "csv",
             Format::Markdown => "markdown",
+            Format::Tabular => "tabular",
             Format::Junit => "junit",
             Format::Sarif => "sarif",
             Format::Github => "github",
@@ -182,6 +195,7 @@ impl Format {
             Format::Tex => "The same for LaTeX, with TikZ",
             Format::Csv => "Commas: the rows of `bench`, the summary of many files",
             Format::Markdown => "The same as a table of Markdown",
+            Format::Tabular => "The same as a table of LaTeX",
             Format::Junit => "XML as JUnit writes it, for services that show tests",
             Format::Sarif => "SARIF 2.1: findings for editors and services that show them",
             Format::Github => "Annotations on the lines of a pull request, for GitHub Actions",
@@ -217,7 +231,7 @@ impl Format {
             | Format::Dot
             | Format::Tex => answer.json(),
             Format::Litmus7 => answer.litmus7(),
-            Format::Csv | Format::Markdown | Format::Junit => String::new(),
+            Format::Csv | Format::Markdown | Format::Tabular | Format::Junit => String::new(),
         }
     }
 }

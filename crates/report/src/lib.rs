@@ -7,7 +7,7 @@
 
 mod answer;
 mod bench;
-mod csv;
+mod course;
 mod exchange;
 mod history;
 mod json;
@@ -22,6 +22,7 @@ mod row;
 mod run;
 mod selfcheck;
 mod stream;
+mod tables;
 mod text;
 mod transactional;
 mod transactions;
@@ -31,11 +32,10 @@ pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use bench::programs::{
     BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_program, bench_text,
 };
-pub use csv::Rows;
 pub use exchange::{github, sarif};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, history_model_name,
-    history_summary, history_summary_table,
+    history_summary, history_summary_table, open_reads_note,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
 pub use page::{files_named, page, page_to_ask};
@@ -46,7 +46,9 @@ pub use program::on_cpu::{ModelStates, OnCpuAnswer};
 pub use program::race::RaceAnswer;
 pub use program::reach::ReachAnswer;
 pub use program::robust::RobustAnswer;
-pub use program::summary::{LitmusEnd, LitmusResult, litmus_summary, litmus_summary_table};
+pub use program::summary::{
+    LitmusEnd, LitmusResult, litmus_states_table, litmus_summary, litmus_summary_table,
+};
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_table};
 pub use program::unread::Unread;
 pub use real::{
@@ -75,6 +77,7 @@ pub use stream::log::{MonitorAnswer, monitor_news, monitor_statistics};
 pub use stream::programs::{
     Counted, Executions, MonitorPair, MonitorRow, Monitored, ProgramMonitorAnswer, monitor_table,
 };
+pub use tables::{Rows, row_object};
 pub use text::ascii::ascii;
 pub use text::columns::table_text;
 pub use text::diagnostic::{Severity, failure_diagnostic, render};

@@ -4,13 +4,14 @@
 use crate::json::Tool;
 
 /// The parts of the script, each of which uses those before it.
-const SCRIPT: [&str; 7] = [
+const SCRIPT: [&str; 8] = [
     include_str!("page/base.js"),
     include_str!("page/table.js"),
     include_str!("page/source.js"),
     include_str!("page/run.js"),
     include_str!("page/cycle.js"),
     include_str!("page/tables.js"),
+    include_str!("page/exploration.js"),
     include_str!("page/page.js"),
 ];
 
@@ -130,6 +131,24 @@ mod tests {
         assert!(page.contains("weakspot &lt;b&gt; &amp; &quot;x&quot;"), "{page}");
         assert!(page.contains("&lt;/pre&gt;&lt;script&gt;"), "{page}");
         assert!(page.ends_with("</html>\n"), "{page}");
+    }
+
+    /// Parts of the script share their names, and a second function of one name would take the place of the first.
+    #[test]
+    fn names_are_different() {
+        let script = SCRIPT.concat() + include_str!("page/ask.js");
+        let mut names: Vec<&str> = script
+            .lines()
+            .filter_map(|line| {
+                let words = ["async function ", "function ", "const ", "let "];
+                let rest = words.iter().find_map(|word| line.strip_prefix(word))?;
+                rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+            })
+            .collect();
+        assert!(names.len() > 50, "{names:?}");
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(twice, None);
     }
 
     #[test]

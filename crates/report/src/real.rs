@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use weakspot_core::{Limit, Model, Names, Verdict};
+use weakspot_core::{Course, Limit, Model, Names, Verdict};
 
 use crate::run::object::Run;
 use crate::run::of_steps::draw_steps;
@@ -37,6 +37,8 @@ pub struct Explored<'a> {
     pub cut_off: Option<(&'a str, Option<u64>)>,
     /// How long it took.
     pub time: Duration,
+    /// How it went, if somebody looks at that.
+    pub course: Option<&'a Course>,
 }
 
 /// Where a model would let an access overtake a store, in some of the executions.
@@ -287,7 +289,7 @@ fn pair(
         };
         let _ = writeln!(out, "  {:<9}{by}", "accepted");
     }
-    out.push_str(&places(explored, finding));
+    out.push_str(&places(explored, finding, style));
     if let (false, Some((a, _, Some(run)))) = (*drawn, report) {
         *drawn = true;
         out.push('\n');
@@ -297,11 +299,15 @@ fn pair(
 }
 
 /// The source of a pair, and where it was seen.
-fn places(explored: &Explored<'_>, finding: &RealOvertaking<'_>) -> String {
+fn places(explored: &Explored<'_>, finding: &RealOvertaking<'_>, style: Style) -> String {
     let mut out = String::new();
     for (what, frames) in ["store", "access"].into_iter().zip(finding.frames) {
         let label = if what == "store" { "frames" } else { "" };
-        let _ = writeln!(out, "  {label:<9}{what} {}", chain(explored, frames));
+        let text = format!("{what} {}", chain(explored, frames));
+        out += &match explored.verbose {
+            true => format!("  {label:<9}{text}\n"),
+            false => labelled(label, &text, None, style),
+        };
     }
     let RealOvertaking { executions, first, schedule, number, .. } = *finding;
     out + &seen(explored, executions, first, (schedule, number))
@@ -319,10 +325,30 @@ pub(crate) fn own_frame(frames: &[String]) -> Option<&String> {
 /// Where something is, on one line.
 fn chain(explored: &Explored<'_>, frames: &[String]) -> String {
     if !explored.verbose {
-        return own_frame(frames).map_or(String::new(), |frame| plain(frame).into_owned());
+        return own_frame(frames).map_or(String::new(), |frame| without_types(&plain(frame)));
     }
     let frames: Vec<_> = frames.iter().map(|frame| plain(frame)).collect();
     frames.join(", inlined at ")
+}
+
+/// A function of Rust without the types that it was made for.
+fn without_types(frame: &str) -> String {
+    let mut out = String::new();
+    let mut rest = frame;
+    while let Some((before, types)) = rest.split_once("::<") {
+        out += before;
+        let mut depth = 1_u32;
+        let end = types.char_indices().find(|&(at, c)| {
+            match c {
+                '<' => depth += 1,
+                '>' if !types[..at].ends_with('-') => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        rest = end.map_or("", |(at, _)| &types[at + 1..]);
+    }
+    out + rest
 }
 
 fn limit_of(verdict: &Verdict) -> Option<&Limit> {
@@ -396,7 +422,9 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             false => own_frame(failure.frames).map_or(&[][..], std::slice::from_ref),
         };
         for (i, frame) in frames.iter().enumerate() {
-            let _ = writeln!(out, "  {:<9}{}", if i == 0 { "at" } else { "inlined" }, plain(frame));
+            let frame = plain(frame);
+            let frame = if explored.verbose { frame.into_owned() } else { without_types(&frame) };
+            let _ = writeln!(out, "  {:<9}{frame}", if i == 0 { "at" } else { "inlined" });
         }
         for related in failure.related {
             out.push_str(&related_text(explored, related, style));
@@ -583,5 +611,19 @@ impl Explored<'_> {
     /// Who is stopped, such as by `--fail-fast`, may not come to say how many steps there were.
     pub(crate) fn knows_steps(&self) -> bool {
         self.steps > 0 || self.executions == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_types;
+
+    #[test]
+    fn functions_without_types() {
+        let check = |whole: &str, short: &str| assert_eq!(without_types(whole), short);
+        check("a.rs:2 in m::f::<m::g::{closure#0}>::{closure#1}", "a.rs:2 in m::f::{closure#1}");
+        check("a.rs:2 in m::f::<fn(u8) -> Box<u8>>", "a.rs:2 in m::f");
+        check("a.c:2 in main", "a.c:2 in main");
+        check("<m::A<u8> as m::T>::f::<u8", "<m::A<u8> as m::T>::f");
     }
 }

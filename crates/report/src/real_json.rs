@@ -3,6 +3,7 @@
 use serde::Serialize;
 use weakspot_core::{Model, Names, Verdict};
 
+use crate::course::exploration_json;
 use crate::json::{Object, SCHEMA, line, model_key, push_string, verdict_key};
 use crate::real::{
     Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealRelated,
@@ -115,6 +116,9 @@ pub fn failures_json(explored: &Explored<'_>, failed: &RealFailed<'_>) -> String
     let failures: Vec<FailureJson<'_>> =
         failures.iter().map(|failure| FailureJson::of(failure, model)).collect();
     o.raw("failures", line(&failures));
+    if let Some(course) = explored.course {
+        o.raw("exploration", exploration_json(course));
+    }
     closing(o, explored)
 }
 

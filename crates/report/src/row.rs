@@ -52,10 +52,14 @@ impl Row for LitmusResult {
     fn words(&self) -> Vec<String> {
         let model = self.model.map_or(NONE, model_key).to_owned();
         let mut words = vec![self.file.clone(), model];
-        if let LitmusEnd::Answer { name, ok, observation, states } = &self.end {
+        if let LitmusEnd::Answer { name, ok, observation, states, listed } = &self.end {
             let ok = ok.map_or(NONE.to_owned(), |ok| ok.to_string());
             let observation = observation.unwrap_or(NONE).to_owned();
             words.extend([name.clone(), ok, observation, states.to_string()]);
+            if let Some((listed, complete)) = listed {
+                words.push(complete.to_string());
+                words.extend(listed.iter().cloned());
+            }
         }
         words
     }
@@ -65,7 +69,7 @@ impl Row for LitmusResult {
         let model = if model == NONE { None } else { Some(model_of_key(model)?) };
         let end = match rest {
             [] => LitmusEnd::Error,
-            [name, ok, observation, states] => LitmusEnd::Answer {
+            [name, ok, observation, states, listed @ ..] => LitmusEnd::Answer {
                 name: name.clone(),
                 ok: if ok == NONE { None } else { Some(ok.parse().ok()?) },
                 observation: match &**observation {
@@ -75,6 +79,10 @@ impl Row for LitmusResult {
                     }
                 },
                 states: states.parse().ok()?,
+                listed: match listed {
+                    [] => None,
+                    [complete, states @ ..] => Some((states.to_vec(), complete.parse().ok()?)),
+                },
             },
             _ => return None,
         };
@@ -138,8 +146,11 @@ mod tests {
         for observation in [None, Some("Always"), Some("Sometimes"), Some("Never")] {
             for ok in [None, Some(true), Some(false)] {
                 let name = "SB".to_owned();
-                let end = LitmusEnd::Answer { name, ok, observation, states: 4 };
-                check(&LitmusResult { file: "a".to_owned(), model: Some(Model::Sc), end });
+                for listed in [None, Some((Vec::new(), true)), Some((vec!["x=1;".into()], false))] {
+                    let name = name.clone();
+                    let end = LitmusEnd::Answer { name, ok, observation, states: 4, listed };
+                    check(&LitmusResult { file: "a".to_owned(), model: Some(Model::Sc), end });
+                }
             }
         }
     }

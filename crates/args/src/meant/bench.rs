@@ -7,8 +7,8 @@ use super::{Usage, file, or, refuse};
 use crate::typed::{self, HistoryTable, SerialTable};
 use crate::values::OutputFormat;
 
-pub(super) fn litmus(typed: &typed::BenchLitmus) -> Duration {
-    typed.timeout.unwrap_or(Duration::from_secs(20))
+pub(super) fn litmus(typed: &typed::BenchLitmus) -> (OutputFormat, Duration) {
+    (format(typed.format), typed.timeout.unwrap_or(Duration::from_secs(20)))
 }
 
 #[derive(Debug)]

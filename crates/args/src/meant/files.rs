@@ -11,7 +11,7 @@ use weakspot_trace::HistoryFormat;
 
 use super::{MEMORY, TIMEOUT, Usage, refuse};
 use crate::typed;
-use crate::values::{InputFormat, When};
+use crate::values::{InputFormat, OutputFormat, When};
 
 /// What one answer may take, and how it looks.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +53,12 @@ pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
 pub struct CompareArgs {
     pub first: PathBuf,
     pub second: PathBuf,
+    pub format: OutputFormat,
 }
 
 pub(super) fn compare(typed: typed::Compare) -> CompareArgs {
-    let typed::Compare { first, second } = typed;
-    CompareArgs { first, second }
+    let typed::Compare { first, second, format } = typed;
+    CompareArgs { first, second, format: format.unwrap_or(OutputFormat::Text) }
 }
 
 /// What to step through.

@@ -16,7 +16,7 @@ const RUNS: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct LitmusArgs {
     pub files: Vec<PathBuf>,
-    /// List the final states in JSON.
+    /// List the final states in JSON and in tables.
     pub states: bool,
     /// Explain this final state; if it is empty, the one that decides.
     pub show: Option<String>,
@@ -74,14 +74,25 @@ pub struct ReachArgs {
 
 pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let kept = super::checkpoint(kept, &typed.files, &processes)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
     let typed::Reach { files, algorithm, witness, buffers, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
     let models = if no_buffers { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
-    let models = if matches!(several, Several::Together(_)) { &[Model::Sc] } else { models };
+    let sc_only = matches!(several, Several::Together(_));
+    let models = if sc_only { &[Model::Sc] } else { models };
     let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
+    if kept.is_some() && (common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto) {
+        return Err(Usage(
+            "--checkpoint and --resume are for `reach --model sc` and for `robust`: searches of store \
+             buffers and other algorithms cannot be kept yet; expected --model sc"
+                .to_owned(),
+        ));
+    }
+    common.shared.checkpoint = kept;
     let common = match several {
         Several::Together(_)
             if common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto =>
@@ -133,6 +144,8 @@ pub struct RobustArgs {
 
 pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let kept = super::checkpoint(kept, &typed.files, &processes)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
     let typed::Robust { files, algorithm, trf, witness, common, .. } = typed;
     if trf && algorithm.is_some() {
@@ -157,6 +170,14 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
             "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
         ));
     }
+    if kept.is_some() && (trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1) {
+        return Err(Usage(
+            "--checkpoint and --resume are for one model and --algorithm pending: other searches cannot \
+             be kept yet; expected --model tso, pso or pso-own"
+                .to_owned(),
+        ));
+    }
+    common.shared.checkpoint = kept;
     let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
     let common = match several {
         Several::Together(_) if alone => {

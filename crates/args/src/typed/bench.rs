@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::super::values::{OutputFormat, duration, output_of};
+use super::super::values::{OutputFormat, duration, rows};
 
 /// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
@@ -42,11 +42,15 @@ pub(crate) enum Bench {
 #[derive(Debug, Args)]
 #[command(before_help = "\
 Example:
-  weakspot bench litmus")]
+  weakspot bench litmus
+  weakspot bench litmus --format tabular > litmus.tex")]
 pub(crate) struct BenchLitmus {
     /// Leave a cell of the table out when its search takes longer than this [default: 20s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    pub(crate) format: Option<OutputFormat>,
 }
 
 /// Programs and families of programs: every algorithm side by side.
@@ -72,7 +76,7 @@ pub(crate) struct BenchPrograms {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -98,7 +102,7 @@ pub(crate) struct BenchMonitor {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -133,7 +137,7 @@ pub(crate) struct BenchHistory {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -203,7 +207,7 @@ pub(crate) struct BenchSerial {
     #[arg(long)]
     pub(crate) large: bool,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -235,10 +239,15 @@ pub(crate) struct BenchReal {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) executions: Option<u64>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
     pub(crate) format: Option<OutputFormat>,
 }
 
 /// Measurements are printed in all formats but graphs.
-const FORMATS: [OutputFormat; 4] =
-    [OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv, OutputFormat::Markdown];
+const FORMATS: [OutputFormat; 5] = [
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Csv,
+    OutputFormat::Markdown,
+    OutputFormat::Tabular,
+];

@@ -8,7 +8,9 @@ use weakspot_core::TxnModel;
 use weakspot_gen::{Bug, CycleSyntax, Source};
 use weakspot_lang::families::{self, Syntax};
 
-use super::super::values::{InputFormat, Takes, When, duration, format_of, isolation, size};
+use super::super::values::{
+    InputFormat, OutputFormat, Takes, When, duration, format_of, isolation, rows, size,
+};
 
 /// Check the witness of an answer by the definitions alone.
 #[derive(Debug, Args)]
@@ -42,7 +44,8 @@ pub(crate) struct Certify {
     before_help = "\
 Example:
   weakspot litmus --model tso tests > tso.log
-  weakspot compare tso.log litmus7.log",
+  weakspot compare tso.log litmus7.log
+  weakspot compare --format csv tso.log litmus7.log",
     after_help = "\
 Tests are known by their names; where a log has a test under several models, by
 name and model. States that only one of the logs has are listed. Exit code: 0
@@ -53,7 +56,19 @@ pub(crate) struct Compare {
     pub(crate) first: PathBuf,
     /// The log that it is compared with.
     pub(crate) second: PathBuf,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&DIFFERENCES))]
+    pub(crate) format: Option<OutputFormat>,
 }
+
+/// Differences are a text or rows.
+const DIFFERENCES: [OutputFormat; 5] = [
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Csv,
+    OutputFormat::Markdown,
+    OutputFormat::Tabular,
+];
 
 /// Step through a run, in a terminal.
 #[cfg(feature = "show")]

@@ -32,7 +32,7 @@ pub(crate) struct Litmus {
     /// Litmus tests, programs with a condition on final states, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// List the final states in JSON, too.
+    /// List the final states in JSON, too; in tables, instead of counting tests.
     #[arg(long)]
     pub(crate) states: bool,
     /// Explain one final state by a run: the one that decides the condition, or the given one.
@@ -68,7 +68,11 @@ Example:
     after_help = "\
 Holds if the control points that the program forbids are never reached together,
 no assertion fails, and the final states satisfy the condition. A violation is
-drawn as a run; -q leaves the drawing out.",
+drawn as a run; -q leaves the drawing out.
+
+With --checkpoint, a search that was interrupted, killed or ended at a limit
+goes on with --resume: same verdict, same counts, with any number of threads.
+That is for --model sc.",
     mut_arg("threads", |a| a.help(
         "How many files to work on at a time, or, with one file, how many threads search; by \
 default one per processor"
@@ -83,6 +87,8 @@ pub(crate) struct Reach {
     pub(crate) algorithm: Option<ReachAlgorithm>,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
+    #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
@@ -121,7 +127,10 @@ asks or asserts (but for control points inside of atomic blocks). For one that
 is not: the store and the later access that overtakes it, with their lines, a
 run as short as possible, and the cycle of events that shows that SC has no such
 run; -q leaves all but the first line out. The search explores SC runs only,
-never store buffers.",
+never store buffers.
+
+With --checkpoint, a search that was interrupted, killed or ended at a limit
+goes on with --resume: same verdict, same counts, with any number of threads.",
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \
 [default: tso,pso; with --trf and --algorithm attack tso]"
@@ -143,6 +152,8 @@ pub(crate) struct Robust {
     pub(crate) trf: bool,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
+    #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]

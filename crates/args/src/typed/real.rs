@@ -224,7 +224,7 @@ pub(crate) struct Explore {
     /// Look at the program as if each transaction ended in a fence.
     #[arg(long)]
     pub(crate) fence_transactions: bool,
-    /// Find the fewest fences and stronger orders that prevent all findings, as a diff of the source.
+    /// Find the fewest fences and stronger orders that prevent all pairs, as a diff of the source.
     #[arg(long)]
     pub(crate) fences: bool,
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.

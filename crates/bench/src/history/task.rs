@@ -11,6 +11,7 @@ use weakspot_gen::{Bug, Client, Run, Source, generate};
 use weakspot_history::{Complete, Method, check};
 
 use crate::process::{Heard, ask, cpu_seconds, forget_peak, peak_bytes};
+use crate::spread::repeated;
 use crate::tables::Tables;
 
 /// What a cell measures. Written `protocols,4,100,10,20,sc,auto`.
@@ -139,8 +140,10 @@ pub(super) struct Cell {
     pub(super) violated: u64,
     /// Whether all histories were decided in time.
     pub(super) done: bool,
-    /// Processor seconds of all that were decided.
+    /// Processor seconds of all that were decided, the median of several rounds if they are short.
     pub(super) cpu: Option<f64>,
+    /// The fastest and the slowest round; none if there was one.
+    pub(super) rounds: Option<(f64, f64)>,
     pub(super) peak: Option<u64>,
     /// `greedy:19,sat:1`.
     pub(super) decided_by: String,
@@ -152,6 +155,18 @@ impl Cell {
         let count = self.holds + self.violated;
         self.cpu.filter(|_| count > 0).map(|cpu| cpu / count as f64)
     }
+
+    /// The same in the fastest and in the slowest round, if there were several.
+    pub(super) fn each_in_rounds(&self) -> Option<(f64, f64)> {
+        let count = (self.holds + self.violated).max(1) as f64;
+        self.rounds.map(|(least, most)| (least / count, most / count))
+    }
+
+    /// From the fastest to the slowest round, in percent of the median.
+    pub(super) fn spread(&self) -> Option<f64> {
+        let cpu = self.cpu.filter(|&cpu| cpu > 0.0)?;
+        self.rounds.map(|(least, most)| 100.0 * (most - least) / cpu)
+    }
 }
 
 /// Measures in a process of its own.
@@ -160,7 +175,9 @@ pub(super) fn measure(tables: &Tables<'_>, task: &Task, timeout: Duration) -> Re
     let args = ["bench", "history-cell", &spec, "--timeout", &limit];
     // Making the histories takes some ten microseconds per operation at the very worst.
     let making = Duration::from_micros(10 * task.count * task.shape.operations as u64);
-    match ask(tables, &args, timeout + timeout / 4 + Duration::from_secs(2) + making)? {
+    // Short ones are repeated for a second or two.
+    let what = (&*spec, timeout);
+    match ask(tables, what, &args, timeout + timeout / 4 + Duration::from_secs(4) + making)? {
         Heard::Text(text) => text.parse(),
         Heard::Late => Ok(Cell::default()),
         Heard::Failed(how) => bail!("{spec}: {how}"),
@@ -178,9 +195,25 @@ pub fn run(spec: &str, timeout: Duration) -> Result<String> {
         (0..task.count).map(|s| task.shape.history(s)).collect::<Result<_>>()?;
     forget_peak();
     let start = Instant::now();
+    let mut cell = check_all(&task, &all, start, timeout)?;
+    if let (true, Some(first)) = (cell.done, cell.cpu) {
+        let again = || {
+            let again = check_all(&task, &all, start, timeout)?;
+            Ok(again.cpu.filter(|_| again.done))
+        };
+        let spread = repeated(first, again)?;
+        cell.cpu = spread.map(|spread| spread.median);
+        let several = spread.filter(|spread| spread.runs > 1);
+        cell.rounds = several.map(|spread| (spread.least, spread.most));
+    }
+    Ok(format!("{cell}\n"))
+}
+
+/// Checks all histories, one after the other.
+fn check_all(task: &Task, all: &[History], start: Instant, timeout: Duration) -> Result<Cell> {
     let mut cell = Cell { done: true, cpu: Some(0.0), ..Cell::default() };
     let mut stages: Vec<(&str, u64)> = Vec::new();
-    for ops in &all {
+    for ops in all {
         let left = timeout.saturating_sub(start.elapsed());
         let limits = Limits {
             time: Some(left),
@@ -211,7 +244,7 @@ pub fn run(spec: &str, timeout: Duration) -> Result<String> {
     }
     let stages: Vec<String> = stages.iter().map(|(key, count)| format!("{key}:{count}")).collect();
     cell.decided_by = stages.join(",");
-    Ok(format!("{cell}\n"))
+    Ok(cell)
 }
 
 impl fmt::Display for Task {
@@ -251,8 +284,10 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cell { holds, violated, done, .. } = self;
         let cpu = self.cpu.map_or("-".to_owned(), |cpu| cpu.to_string());
+        let rounds =
+            self.rounds.map_or("- -".to_owned(), |(least, most)| format!("{least} {most}"));
         let peak = self.peak.map_or("-".to_owned(), |peak| peak.to_string());
-        write!(f, "{holds} {violated} {done} {cpu} {peak} {}", self.decided_by)
+        write!(f, "{holds} {violated} {done} {cpu} {rounds} {peak} {}", self.decided_by)
     }
 }
 
@@ -262,12 +297,18 @@ impl FromStr for Cell {
     fn from_str(text: &str) -> Result<Cell> {
         let parse = || {
             let parts: Vec<&str> = text.trim_end_matches('\n').split(' ').collect();
-            let [holds, violated, done, cpu, peak, decided_by] = parts[..] else { return None };
+            let [holds, violated, done, cpu, least, most, peak, decided_by] = parts[..] else {
+                return None;
+            };
             Some(Cell {
                 holds: holds.parse().ok()?,
                 violated: violated.parse().ok()?,
                 done: done.parse().ok()?,
                 cpu: if cpu == "-" { None } else { Some(cpu.parse().ok()?) },
+                rounds: match (least, most) {
+                    ("-", "-") => None,
+                    (least, most) => Some((least.parse().ok()?, most.parse().ok()?)),
+                },
                 peak: if peak == "-" { None } else { Some(peak.parse().ok()?) },
                 decided_by: decided_by.to_owned(),
             })

@@ -16,8 +16,8 @@ use weakspot_core::{
 };
 
 use crate::answer::{Answer, Format, Head, ModelName};
-use crate::csv;
 use crate::json::verdict_key;
+use crate::tables;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, model_name, plain};
 use crate::text::table::{Style, paragraph};
@@ -198,7 +198,7 @@ pub fn history_summary_table<M: ModelName>(
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|(model, verdict)| (Some(model.key()), end(verdict))).collect();
-    csv::summary(format, models, &answers)
+    tables::summary(format, models, &answers)
 }
 
 /// The name of a model as people write it.
@@ -319,6 +319,19 @@ fn same_violation(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
     *a.head.verdict == Verdict::Violated
         && a.head.verdict == b.head.verdict
         && a.evidence == b.evidence
+}
+
+/// What is said about a history in which it is open what so many reads read.
+#[must_use]
+pub fn open_reads_note(reads: usize) -> String {
+    let what = match reads {
+        1 => "1 read is of a value that was".to_owned(),
+        reads => format!("{reads} reads are of values that were"),
+    };
+    format!(
+        "{what} written more than once: a model is satisfied if it is with some choice of the writes, and \
+         what is shown is about one of them"
+    )
 }
 
 fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {

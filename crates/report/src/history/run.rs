@@ -160,6 +160,7 @@ pub(super) fn drawing(
             column: threads.iter().position(|&t| t == step.thread).unwrap_or(0),
             head: step.text.clone().unwrap_or_default(),
             site: None,
+            source: None,
             body: if body.is_empty() { Vec::new() } else { vec![body.to_owned()] },
             memory: if writes { step.cell() } else { String::new() },
             marked: !body.is_empty(),

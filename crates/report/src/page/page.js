@@ -125,6 +125,7 @@ function showAnswer() {
   if (!all.length && a.verdict === "holds") parts.push(make("p", {}, "Nothing was found that breaks it."));
   parts.push(...showFix(a));
   if (a.outcomes) parts.push(...showOutcomes(a));
+  parts.push(...showExploration(a));
   if (a.certified === true) parts.push(make("p", { class: "soft" }, "The evidence for this answer was checked by definition."));
   (a.remarks || []).forEach((r) => parts.push(make("p", { class: "soft" }, `note: ${r}`)));
   const json = make("pre", { tabindex: "0" });

@@ -306,6 +306,13 @@ fn undecided(a: &LitmusAnswer<'_>, limit: &Limit) -> String {
     format!("({found}, but {})", limit_text(limit, a.names))
 }
 
+/// The states, each as `0:EAX=0; x=1;`.
+pub(crate) fn states(a: &LitmusAnswer<'_>) -> Vec<String> {
+    let mut out = String::new();
+    push_states(&mut out, a);
+    out.lines().map(str::to_owned).collect()
+}
+
 /// Every state on a line of its own, as `0:EAX=0; x=1;`.
 fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
     let labels: Vec<String> = (0..a.program.observed.len())

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use weakspot_core::machine::Schedule;
-use weakspot_core::{Instr, Names, Program, Quantifier, Value, Verdict, Violation};
+use weakspot_core::{Course, Instr, Names, Program, Quantifier, Value, Verdict, Violation};
 use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
+use crate::course::{CourseJson, search_json};
 use crate::json::of_program;
 use crate::run::drawing::draw_run;
 use crate::run::object::Run;
@@ -35,6 +36,8 @@ pub struct ReachAnswer<'a> {
     pub searched: u64,
     /// The algorithm that decided.
     pub algorithm: &'a str,
+    /// How the search went, if somebody looks at that.
+    pub course: Option<&'a Course>,
 }
 
 impl Answer for ReachAnswer<'_> {
@@ -139,6 +142,7 @@ fn reach_json(a: &ReachAnswer<'_>) -> String {
         explored: a.searched,
         algorithm: a.algorithm,
         run: a.run.and_then(|run| of_schedule(show, a.head.model, run, true)),
+        exploration: a.course.and_then(|course| search_json(course, a.head.time, a.searched)),
     };
     of_program(&a.head, a.names, body)
 }
@@ -160,4 +164,6 @@ struct Body<'a> {
     algorithm: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exploration: Option<CourseJson<'a>>,
 }

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::Serialize;
 use weakspot_core::machine::Schedule;
-use weakspot_core::{Names, Program, Value, Verdict};
+use weakspot_core::{Course, Model, Names, Program, Value, Verdict};
 use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
-use crate::json::of_program;
+use crate::course::{CourseJson, search_json};
+use crate::json::{model_key, of_program};
 use crate::run::drawing::{explain, title};
 use crate::run::object::{Run, RunArc, RunStep, StepKind};
 use crate::run::of_schedule::of_schedule;
@@ -37,6 +38,8 @@ pub struct RobustAnswer<'a> {
     pub queries: u64,
     /// The word for the algorithm.
     pub algorithm: &'a str,
+    /// How the search went, if somebody looks at that.
+    pub course: Option<&'a Course>,
 }
 
 impl RobustAnswer<'_> {
@@ -93,12 +96,15 @@ fn robust_text(a: &RobustAnswer<'_>, style: Style) -> String {
         out.push('\n');
         out.push_str(&explain(run, &title(a.names, a.head.model), style, true, &[]));
         out.push('\n');
-        out.push_str(&paragraph(
-            "A fence between the two would prevent this run; `weakspot fence` finds the cheapest \
-             fences that prevent all such runs.",
-            style.columns(),
-            0,
-        ));
+        let option = match a.head.model {
+            Model::Pso(_) => format!(" --model {}", model_key(a.head.model)),
+            _ => String::new(),
+        };
+        let hint = format!(
+            "A fence between the two would prevent this run; `weakspot fence{option}` finds the \
+             cheapest fences that prevent all such runs."
+        );
+        out.push_str(&paragraph(&hint, style.columns(), 0));
         out.push('\n');
     }
     out
@@ -185,6 +191,7 @@ fn robust_json(a: &RobustAnswer<'_>) -> String {
         queries: a.queries,
         algorithm: a.algorithm,
         run: run.as_ref(),
+        exploration: a.course.and_then(|course| search_json(course, a.head.time, a.states)),
     };
     of_program(&a.head, a.names, body)
 }
@@ -206,6 +213,8 @@ struct Body<'a> {
     algorithm: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a Run>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exploration: Option<CourseJson<'a>>,
 }
 
 /// An instruction in the source.

@@ -1,13 +1,14 @@
 //! What many litmus tests came to: counts per model, and the tests on which the models differ.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
 use crate::answer::Format;
-use crate::csv;
-use crate::json::model_key;
-use crate::program::litmus::{LitmusAnswer, observation};
+use crate::json::{Object, model_key};
+use crate::program::litmus::{LitmusAnswer, observation, states};
+use crate::tables::{self, Rows};
 use crate::text::columns::{USUAL, named};
 use crate::text::show::plain;
 
@@ -35,15 +36,17 @@ pub enum LitmusEnd {
         observation: Option<&'static str>,
         /// How many final states were found.
         states: usize,
+        /// These, if they are for a table, and whether there are no others.
+        listed: Option<(Vec<String>, bool)>,
     },
     /// There is no answer because something is wrong with the input.
     Error,
 }
 
 impl LitmusResult {
-    /// An answer in short.
+    /// An answer in short; with the final states, if they are for a table.
     #[must_use]
-    pub fn of(a: &LitmusAnswer<'_>) -> LitmusResult {
+    pub fn of(a: &LitmusAnswer<'_>, with_states: bool) -> LitmusResult {
         let ok = match a.head.verdict {
             Verdict::Holds => Some(true),
             Verdict::Violated => Some(false),
@@ -54,6 +57,7 @@ impl LitmusResult {
             ok,
             observation: observation(a),
             states: a.outcomes.len(),
+            listed: with_states.then(|| (states(a), a.head.limit().is_none())),
         };
         LitmusResult { file: a.head.file.to_owned(), model: Some(a.head.model), end }
     }
@@ -62,7 +66,7 @@ impl LitmusResult {
     #[must_use]
     pub fn unknown(file: &str, model: Model) -> LitmusResult {
         let name = file.to_owned();
-        let end = LitmusEnd::Answer { name, ok: None, observation: None, states: 0 };
+        let end = LitmusEnd::Answer { name, ok: None, observation: None, states: 0, listed: None };
         LitmusResult { file: file.to_owned(), model: Some(model), end }
     }
 
@@ -120,6 +124,48 @@ pub fn litmus_summary(results: &[LitmusResult]) -> String {
     out
 }
 
+/// The final states of tests as a table: a row for each of them, a column for each model that says whether it has it
+/// (`yes`, `no`, or `?` if that is not known).
+#[must_use]
+pub fn litmus_states_table(format: Format, results: &[LitmusResult], models: &[Model]) -> String {
+    let columns: Vec<&str> =
+        ["test", "state"].into_iter().chain(models.iter().map(|&model| model_key(model))).collect();
+    let mut rows = Rows::with_columns(format, &columns);
+    let mut out = String::new();
+    for test in results.chunk_by(|a, b| a.file == b.file) {
+        let listed = |result: &LitmusResult| match &result.end {
+            LitmusEnd::Answer { name, listed: Some((states, complete)), .. } => {
+                let states: HashSet<String> = states.iter().cloned().collect();
+                Some((result.model?, (name.clone(), states, *complete)))
+            }
+            _ => None,
+        };
+        let by_model: Vec<(Model, _)> = test.iter().filter_map(listed).collect();
+        let mut seen = HashSet::new();
+        let all = test.iter().flat_map(|result| match &result.end {
+            LitmusEnd::Answer { listed: Some((states, _)), .. } => &states[..],
+            _ => &[],
+        });
+        for state in all.filter(|state| seen.insert(state.as_str())) {
+            let mut row = Object::new();
+            if let Some((_, (name, ..))) = by_model.first() {
+                row.string("test", name);
+            }
+            row.string("state", state);
+            for (model, (_, states, complete)) in &by_model {
+                let has = match (states.contains(state), complete) {
+                    (true, _) => "yes",
+                    (false, true) => "no",
+                    (false, false) => "?",
+                };
+                row.string(model_key(*model), has);
+            }
+            out += &rows.written(&row.end());
+        }
+    }
+    out + rows.end()
+}
+
 /// The counts of [`litmus_summary`] as a table with commas.
 #[must_use]
 pub fn litmus_summary_table(format: Format, results: &[LitmusResult], models: &[Model]) -> String {
@@ -130,7 +176,7 @@ pub fn litmus_summary_table(format: Format, results: &[LitmusResult], models: &[
         LitmusEnd::Error => "error",
     };
     let answers: Vec<_> = results.iter().map(|r| (r.model.map(model_key), end(r))).collect();
-    csv::summary(format, models, &answers)
+    tables::summary(format, models, &answers)
 }
 
 fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model]) {
@@ -188,6 +234,7 @@ mod tests {
             ok: Some(ok),
             observation: Some(word),
             states,
+            listed: None,
         };
         LitmusResult { file: format!("{name}.litmus"), model: Some(model), end }
     }
@@ -226,6 +273,42 @@ mod tests {
             answer("loop", Model::Tso, false, "Never", 2),
             unknown,
         ]));
+    }
+
+    #[test]
+    fn final_states() {
+        let listed = |model, states: &[&str], complete| {
+            let states: Vec<String> = states.iter().map(|&state| state.to_owned()).collect();
+            let mut result = answer("SB_1", model, true, "Sometimes", states.len());
+            if let LitmusEnd::Answer { listed, .. } = &mut result.end {
+                *listed = Some((states, complete));
+            }
+            result
+        };
+        let models = [Model::Sc, Model::Tso, Model::Pso(Drain::All)];
+        let results = [
+            listed(models[0], &["x=1;"], true),
+            listed(models[1], &["x=0;", "x=1;"], true),
+            listed(models[2], &["x=0;"], false),
+            LitmusResult::error("broken.litmus", None),
+        ];
+        expect![[r"
+            test,state,sc,tso,pso
+            SB_1,x=1;,yes,yes,?
+            SB_1,x=0;,no,yes,yes
+        "]]
+        .assert_eq(&litmus_states_table(Format::Csv, &results, &models));
+        expect![[r"
+            \begin{tabular}{lllll}
+            \hline
+            test & state & sc & tso & pso \\
+            \hline
+            SB\_1 & x=1; & yes & yes & ? \\
+            SB\_1 & x=0; & no & yes & yes \\
+            \hline
+            \end{tabular}
+        "]]
+        .assert_eq(&litmus_states_table(Format::Tabular, &results, &models));
     }
 
     #[test]

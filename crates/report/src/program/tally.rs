@@ -5,8 +5,8 @@ use std::fmt::Write;
 use weakspot_core::{Model, Verdict};
 
 use crate::answer::Format;
-use crate::csv;
 use crate::json::{model_key, verdict_key};
+use crate::tables;
 use crate::text::columns::{USUAL, named};
 use crate::text::show::plain;
 
@@ -96,7 +96,7 @@ pub fn program_summary_table(
     let end = |verdict: &Option<Verdict>| verdict.as_ref().map_or("error", verdict_key);
     let answers: Vec<_> =
         results.iter().map(|r| (r.model.map(model_key), end(&r.verdict))).collect();
-    csv::summary(format, models, &answers)
+    tables::summary(format, models, &answers)
 }
 
 /// The results of each program, or trace of a log: another one begins with another file, or with a

@@ -238,7 +238,7 @@ impl Drawing<'_> {
         };
         let head = head.unwrap_or_else(|| numbers.clone() + text(step));
         let body = body.into_iter().filter(|line| !line.is_empty()).collect();
-        Some(Row { column: step.thread, head, site: None, body, memory, marked })
+        Some(Row { column: step.thread, head, site: None, source: None, body, memory, marked })
     }
 
     /// The mark of the store in its own buffer that a load reads from.

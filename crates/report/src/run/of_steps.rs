@@ -10,7 +10,7 @@ use super::object::{
 use crate::json::model_key;
 use crate::text::folding::{folded, narrowed};
 use crate::text::show::{counted, plain};
-use crate::text::table::{Paint, Row, Style, cut, draw};
+use crate::text::table::{Paint, Row, Style, draw};
 
 /// The last steps, which lead to the failure, are drawn, however long the run is.
 const LAST: usize = 24;
@@ -65,8 +65,10 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             Some(name) => RunValue::Name(plain(name).into_owned()),
             None => shown(value, real.len),
         };
-        step.old = real.old.map(|old| value(old, real.points_to[0]));
-        step.value = real.value.map(|new| value(new, real.points_to[1]));
+        // Of more bytes than a word has, only a digest is known.
+        let known = real.len <= 8;
+        step.old = real.old.filter(|_| known).map(|old| value(old, real.points_to[0]));
+        step.value = real.value.filter(|_| known).map(|new| value(new, real.points_to[1]));
         step.text = real.text.map(|text| plain(text).into_owned());
         step.note = real.note.map(|note| plain(note).into_owned());
         if real.kind == StepKind::Fail {
@@ -104,6 +106,10 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             }
             StepKind::Commit => {
                 step.of = waiting.iter().find(same).copied();
+                // What waited is not shown.
+                if step.of.is_none() {
+                    continue;
+                }
                 waiting.retain(|&of| Some(of) != step.of);
                 // What has overtaken it: a load, or another store's way to memory.
                 let behind = step.of.and_then(|of| {
@@ -156,7 +162,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     threads.dedup();
     let late = |n: u64| run.late.iter().find(|late| late.store == n);
     let columns = style.indented(2).width;
-    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(7).max(12);
+    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(5).max(12);
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
@@ -166,7 +172,8 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             });
             let head = format!("{of}. reaches memory");
             let marked = late(of).is_some();
-            return Row { column, head, site: None, body: Vec::new(), memory, marked };
+            let (site, source, body) = (None, None, Vec::new());
+            return Row { column, head, site, source, body, memory, marked };
         }
         let did = match (step.kind, &step.old) {
             (StepKind::Load, _) => format!("rd {}", step.cell()),
@@ -190,13 +197,11 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Join, _) => "join".to_owned(),
             _ => String::new(),
         };
-        // The line of the source, so far as it fits: whoever needs more of it knows where it is.
-        let text = step.text.iter().map(|text| cut(text, room));
         let note = match step.note.as_deref() {
             Some(note) if step.kind == StepKind::Fail => wrapped(note, room),
             note => note.map(str::to_owned).into_iter().collect(),
         };
-        let mut body: Vec<String> = text.chain(note).collect();
+        let mut body: Vec<String> = note;
         if late(step.n).is_some() {
             body.push("stays in the buffer".to_owned());
         }
@@ -204,6 +209,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             column,
             head: format!("{}. {did}", step.n),
             site: step.site(),
+            source: step.text.clone(),
             marked: late(step.n).is_some() || step.note.is_some(),
             body,
             memory: String::new(),

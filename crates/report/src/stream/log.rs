@@ -292,7 +292,7 @@ pub(crate) fn violation_text(
     };
     let mut out = line("store", store);
     out += &line("access", access);
-    out += &line("after", previous);
+    out += &line("after", &on_cycle(a, run).unwrap_or(*previous));
     if let Some(fix) = run.and_then(|run| fix(a, run)) {
         out += &labelled("fix", &fix, None, style);
     }
@@ -306,6 +306,16 @@ pub(crate) fn violation_text(
     };
     let text = format!("{times}, first by event {}; {checked}", grouped(u128::from(first + 1)));
     out + &labelled("reported", &text, None, style)
+}
+
+/// What the cycle goes through before the access, in its thread: what that does between, with memory that
+/// nobody writes, explains nothing.
+fn on_cycle(a: &MonitorAnswer<'_>, run: Option<&DelayedRun>) -> Option<End> {
+    let run = run?;
+    let into = |arc: &&Arc| arc.to.index() == run.access && arc.link == Link::Po;
+    let &LogEvent { thread, kind, loc, site, .. } =
+        a.log.get(run.cycle.iter().find(into)?.from.index())?;
+    Some(End { thread, kind, loc, site })
 }
 
 /// A line of a finding, in as many lines as it takes: what it is about, what it says, and a place.
@@ -367,6 +377,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
                 column,
                 head: format!("{of}. reaches memory"),
                 site: None,
+                source: None,
                 body: Vec::new(),
                 memory: step.location.clone().unwrap_or_default(),
                 marked: true,
@@ -381,6 +392,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
             column,
             head: format!("{}. {}", step.n, step.text.as_deref().unwrap_or_default()),
             site: step.site(),
+            source: None,
             marked: !body.is_empty(),
             body,
             memory: String::new(),

@@ -99,6 +99,7 @@ fn push(out: &mut Vec<Row>, stretch: Vec<Row>, threads: &[String]) {
         column: ACROSS,
         head: format!("... {of} ..."),
         site: None,
+        source: None,
         body: Vec::new(),
         memory: memory.join(" "),
         marked: false,
@@ -111,7 +112,7 @@ mod tests {
 
     fn row(column: usize, memory: &str) -> Row {
         let (head, memory) = ("step".to_owned(), memory.to_owned());
-        Row { column, head, site: None, body: Vec::new(), memory, marked: false }
+        Row { column, head, site: None, source: None, body: Vec::new(), memory, marked: false }
     }
 
     fn lines(rows: &[Row]) -> Vec<(usize, &str, &str)> {

@@ -15,6 +15,8 @@ pub(crate) struct Row {
     pub(crate) head: String,
     /// Where that is in the source. Of a place that is too long its end is kept: `…/queue.c:14`.
     pub(crate) site: Option<String>,
+    /// The line of the source, of which as much is shown as fits: whoever needs more knows where it is.
+    pub(crate) source: Option<String>,
     /// What it did; lines after the first go below it.
     pub(crate) body: Vec<String>,
     /// What changed in memory.
@@ -53,6 +55,7 @@ pub(crate) struct Paint(pub(crate) bool);
 /// The least that a drawing has to fit.
 const MIN_WIDTH: usize = 40;
 const MAX_HEAD: usize = 40;
+const MAX_SOURCE: usize = 32;
 const MAX_MEMORY: usize = 24;
 /// A column of a thread is not narrower than this, nor what is said beside an instruction.
 const MIN_COLUMN: usize = 16;
@@ -101,7 +104,7 @@ pub(crate) fn draw(
     columns: usize,
 ) -> String {
     let cut_row = |row: &Row| Row {
-        head: if row.column == ACROSS { row.head.clone() } else { cut(&row.head, MAX_HEAD) },
+        head: if row.column == ACROSS { row.head.clone() } else { cut_head(&row.head) },
         site: row.site.as_deref().map(|site| cut_left(site, MAX_HEAD)),
         ..row.clone()
     };
@@ -163,11 +166,12 @@ fn lay_out(threads: &[String], rows: &[Row], shape: Shape, room: usize) -> Optio
         _ => beside(rows, &heads, &vec![usize::MAX; threads.len()]),
     };
     let most = taken(threads, rows, &natural);
-    let least: Vec<usize> = (most.iter().zip(&heads))
-        .map(|(&most, &head)| match shape {
-            Shape::Beside => most,
-            Shape::Wrapped => most.min(head + 2 + MIN_BODY),
-            Shape::Below => most.min(MIN_COLUMN),
+    let whole = whole_heads(threads.len(), rows);
+    let least: Vec<usize> = (0..threads.len())
+        .map(|i| match shape {
+            Shape::Beside => most[i],
+            Shape::Wrapped => most[i].min(heads[i] + 2 + MIN_BODY),
+            Shape::Below => most[i].min(whole[i].max(MIN_COLUMN)),
         })
         .collect();
     let widths = shared_out(most, &least, room)?;
@@ -216,9 +220,23 @@ fn head_line(row: &Row) -> String {
 /// Per thread the widest instruction that something is said beside.
 fn heads(threads: usize, rows: &[Row]) -> Vec<usize> {
     let mut heads = vec![0; threads];
-    for row in rows.iter().filter(|row| !row.body.is_empty()) {
+    let beside = |row: &&Row| !row.body.is_empty() || row.source.is_some();
+    for row in rows.iter().filter(beside) {
         if let Some(widest) = heads.get_mut(row.column) {
             *widest = width(&head_line(row)).max(*widest);
+        }
+    }
+    heads
+}
+
+/// Per thread how many columns it takes so that no instruction is cut.
+fn whole_heads(threads: usize, rows: &[Row]) -> Vec<usize> {
+    let mut heads = vec![0; threads];
+    for row in rows {
+        if let Some(widest) = heads.get_mut(row.column) {
+            let parts = row.head.split_once('=').map(|(before, value)| (before, width(value) + 3));
+            let (before, value) = parts.unwrap_or((&row.head, 0));
+            *widest = width(before).max(value).max(*widest);
         }
     }
     heads
@@ -228,14 +246,16 @@ fn heads(threads: usize, rows: &[Row]) -> Vec<usize> {
 fn beside(rows: &[Row], heads: &[usize], widths: &[usize]) -> Vec<Vec<String>> {
     let cell = |row: &Row| {
         let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
-        if row.body.is_empty() {
+        let source = row.source.as_ref().map(|source| cut(source, MAX_SOURCE));
+        let body: Vec<&String> = source.iter().chain(&row.body).collect();
+        if body.is_empty() {
             return placed(row, columns);
         }
         let indent = heads.get(row.column).copied().unwrap_or(0);
         let room = columns.saturating_sub(indent + 2).max(1);
         let mut head = head_line(row);
         let mut lines = Vec::new();
-        for text in row.body.iter().flat_map(|text| fold(text, room)) {
+        for text in body.into_iter().flat_map(|text| fold(text, room)) {
             lines.push(format!("{}  {text}", pad(&std::mem::take(&mut head), indent)));
         }
         lines
@@ -248,6 +268,8 @@ fn below(rows: &[Row], widths: &[usize]) -> Vec<Vec<String>> {
     let cell = |row: &Row| {
         let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
         let mut lines = placed(row, columns);
+        let source = row.source.as_ref();
+        lines.extend(source.map(|text| format!("  {}", cut(text, columns.saturating_sub(2)))));
         for (i, text) in row.body.iter().enumerate() {
             let mut folded = fold(text, columns.saturating_sub(2)).into_iter();
             // The mark of a store needs no line of its own.
@@ -269,10 +291,45 @@ fn placed(row: &Row, columns: usize) -> Vec<String> {
     let line = head_line(row);
     match &row.site {
         Some(site) if width(&line) > columns => {
-            let at = format!("  at {}", cut_left(site, columns.saturating_sub(5)));
-            vec![cut(&row.head, columns), at]
+            let mut lines = broken(&row.head, columns);
+            lines.push(format!("  at {}", cut_left(site, columns.saturating_sub(5))));
+            lines
         }
-        _ => vec![cut(&line, columns)],
+        _ => broken(&line, columns),
+    }
+}
+
+/// An instruction on one line, or with its value on a second one, which is cut only if it alone is too wide.
+fn broken(head: &str, columns: usize) -> Vec<String> {
+    match head.split_once('=') {
+        Some((before, value)) if width(head) > columns => {
+            let value = format!("={value}");
+            vec![cut(before, columns), format!("  {}", cut(&value, columns.saturating_sub(2)))]
+        }
+        _ => vec![cut(head, columns)],
+    }
+}
+
+/// An instruction that is not too long. Of `12. wr NAME=1` the end of the name is kept, and the value.
+fn cut_head(head: &str) -> String {
+    let numbered = head.split_once(". ").filter(|(n, _)| n.bytes().all(|c| c.is_ascii_digit()));
+    match numbered.and_then(|(n, did)| Some((n, did.split_once(' ')?))) {
+        Some((n, (word, rest))) if width(head) > MAX_HEAD => {
+            let start = format!("{n}. {word} ");
+            let room = MAX_HEAD.saturating_sub(width(&start));
+            start + &cut_left(rest, room)
+        }
+        _ => cut(head, MAX_HEAD),
+    }
+}
+
+/// The name of a thread, `worker#2`, in so many columns: what is cut is never its number.
+fn cut_name(name: &str, columns: usize) -> String {
+    match name.rfind('#').map(|at| name.split_at(at)) {
+        Some((function, number)) if width(name) > columns && width(number) + 1 < columns => {
+            cut(function, columns - width(number)) + number
+        }
+        _ => cut(name, columns),
     }
 }
 
@@ -282,7 +339,7 @@ fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -
     let widths: Vec<usize> = table.widths.iter().copied().chain([table.memory_width]).collect();
     let headings = threads.iter().map(String::as_str).chain(["memory"]);
     let headings: Vec<String> =
-        headings.zip(&widths).map(|(name, &w)| paint.bold(&pad(&cut(name, w), w))).collect();
+        headings.zip(&widths).map(|(name, &w)| paint.bold(&pad(&cut_name(name, w), w))).collect();
     push_line(&mut out, &headings.join(&format!(" {bar} ")));
     let rule: Vec<String> = widths.iter().map(|&w| "─".repeat(w)).collect();
     push_line(&mut out, &paint.dim(&rule.join("─┼─")));
@@ -357,7 +414,7 @@ fn listed(
             let (name, memory) = if i == 0 { (name, &*row.memory) } else { ("", "") };
             let step = pad(text, step_width);
             let step = if row.marked { paint.mark(&step) } else { step };
-            let name = pad(&cut(name, name_width), name_width);
+            let name = pad(&cut_name(name, name_width), name_width);
             let memory = paint.memory(&cut(memory, memory_width));
             push_line(&mut out, &format!("{name}  {step} {bar} {memory}"));
         }
@@ -533,5 +590,13 @@ mod tests {
         assert_eq!(wrap(&words, 7), ["x=0 y=0", "z=0"]);
         assert_eq!(fold("wr x  at a.c:1", 9), ["wr x  at", "a.c:1"]);
         assert_eq!(fold("wr x  at a.c:1", 6), ["wr x", "at", "a.c:1"]);
+        assert_eq!(broken("2. wr pair.want[0]=1", 20), ["2. wr pair.want[0]=1"]);
+        assert_eq!(broken("2. wr pair.want[0]=1", 18), ["2. wr pair.want[0]", "  =1"]);
+        assert_eq!(broken("2. wr pair.want[0]=12345", 7), ["2. wr …", "  =123…"]);
+        assert_eq!(cut_name("store_buffering#12", 12), "store_bu…#12");
+        assert_eq!(cut_name("main", 3), "ma…");
+        let long = "12. wr the_global_instance_of_the_large_table.F[1]=7";
+        assert_eq!(cut_head(long), "12. wr …stance_of_the_large_table.F[1]=7");
+        assert_eq!(cut_head("MOV EAX,[x]"), "MOV EAX,[x]");
     }
 }

@@ -1,10 +1,11 @@
-//! Tables with commas, for spreadsheets, or in Markdown: rows of measurements, and the summary of many answers.
-//!
-//! A cell with a comma, a quote or a line end stands in quotes, in which quotes are doubled
-//! (RFC 4180); lines end as everywhere else.
+//! Tables: rows of measurements, the summary of many answers, final states. A file for each format says how a
+//! row is written in it.
+
+mod csv;
+mod markdown;
+mod tabular;
 
 use std::fmt;
-use std::fmt::Write;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
@@ -40,35 +41,62 @@ impl Rows {
     /// A row as it is written: as JSON it is the object itself, else a line of cells. The
     /// names of the columns come before the first row, and again where a table with others begins.
     pub fn written(&mut self, object: &str) -> String {
-        let is_markdown = self.format == Format::Markdown;
-        let line = match self.format {
-            Format::Csv => line,
-            Format::Markdown => markdown_line,
-            _ => return format!("{object}\n"),
-        };
+        if !self.format.is_table() {
+            return format!("{object}\n");
+        }
         let cells = cells(object);
         let keys: Vec<String> = cells.iter().map(|(key, _)| key.clone()).collect();
         let mut out = String::new();
         if !self.fixed && self.columns != keys || !self.begun {
             if self.begun {
+                out += self.end();
                 out.push('\n');
             }
             if !self.fixed {
                 self.columns = keys;
             }
             self.begun = true;
-            out += &line(&self.columns.iter().map(String::as_str).collect::<Vec<_>>());
-            if is_markdown {
-                out += &"|---".repeat(self.columns.len());
-                out += "|\n";
-            }
+            let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+            out += &match self.format {
+                Format::Markdown => markdown::head(&columns),
+                Format::Tabular => tabular::head(&columns),
+                _ => csv::line(&columns),
+            };
         }
         let cell = |column: &String| {
             let known = cells.iter().find(|(key, _)| key == column);
             known.map_or("", |(_, cell)| cell.as_str())
         };
-        out + &line(&self.columns.iter().map(cell).collect::<Vec<_>>())
+        let cells: Vec<&str> = self.columns.iter().map(cell).collect();
+        out + &match self.format {
+            Format::Markdown => markdown::line(&cells),
+            Format::Tabular => tabular::line(&cells),
+            _ => csv::line(&cells),
+        }
     }
+
+    /// What ends the table, if it has begun.
+    #[must_use]
+    pub fn end(&self) -> &'static str {
+        let is_open = self.begun && self.format == Format::Tabular;
+        if is_open { tabular::END } else { "" }
+    }
+
+    /// Whether a row was written.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+}
+
+/// A row of texts as the object that it comes as.
+#[must_use]
+pub fn row_object(cells: &[(&str, &str)]) -> String {
+    let mut row = Object::new();
+    for (key, cell) in cells {
+        row.string(key, cell);
+    }
+    row.end()
 }
 
 /// How many answers came to what, a line for each of these models. Each answer is the key of its model, or none for
@@ -93,28 +121,7 @@ pub(crate) fn summary<'a, M: ModelName>(
         }
         out += &rows.written(&row.end());
     }
-    out
-}
-
-/// A line of a table in Markdown, in which a bar ends a cell.
-fn markdown_line(cells: &[&str]) -> String {
-    let cell = |cell: &&str| format!("| {} ", cell.replace('|', "\\|").replace(['\n', '\r'], " "));
-    cells.iter().map(cell).collect::<String>() + "|\n"
-}
-
-fn line(cells: &[&str]) -> String {
-    let mut out = String::new();
-    for (i, cell) in cells.iter().enumerate() {
-        out.push_str(if i == 0 { "" } else { "," });
-        match cell.contains([',', '"', '\n', '\r']) {
-            true => {
-                let _ = write!(out, "\"{}\"", cell.replace('"', "\"\""));
-            }
-            false => out.push_str(cell),
-        }
-    }
-    out.push('\n');
-    out
+    out + rows.end()
 }
 
 /// The keys and values of an object, in their order. What is inside of objects has the keys that
@@ -162,6 +169,8 @@ fn push_cells(cells: &mut Vec<(String, String)>, key: String, value: &Json) {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::*;
 
     #[test]
@@ -181,6 +190,60 @@ mod tests {
         assert_eq!(rows.written(r#"{"a":"z","b":null}"#), "| z |  |\n");
         let mut rows = Rows::new(Format::Json);
         assert_eq!(rows.written(r#"{"b":1}"#), "{\"b\":1}\n");
+        assert_eq!(rows.end(), "");
+    }
+
+    #[test]
+    fn special_characters() {
+        let row = r#"{"what":"a_b *c* _d_ | `x` <y> \\ [1] 5% $2 #3 {4} ~^ -- \"q\"\nz & w"}"#;
+        let mut rows = Rows::new(Format::Csv);
+        assert_eq!(
+            rows.written(row),
+            "what\n\"a_b *c* _d_ | `x` <y> \\ [1] 5% $2 #3 {4} ~^ -- \"\"q\"\"\nz & w\"\n"
+        );
+        let mut rows = Rows::new(Format::Markdown);
+        assert_eq!(
+            rows.written(row).lines().last(),
+            Some(
+                "| a_b \\*c\\* \\_d\\_ \\| \\`x\\` \\<y> \\\\ \\[1\\] 5% \\$2 #3 {4} \\~^ -- \"q\" z \\& w |"
+            )
+        );
+        let mut rows = Rows::new(Format::Tabular);
+        expect![[r"
+            \begin{tabular}{l}
+            \hline
+            what \\
+            \hline
+            a\_b *c* \_d\_ \textbar{} `x` \textless{}y\textgreater{} \textbackslash{} [1] 5\% \$2 \#3 \{4\} \textasciitilde{}\textasciicircum{} -{}- \char34{}q\char34{} z \& w \\
+            \hline
+            \end{tabular}
+        "]]
+        .assert_eq(&(rows.written(row) + rows.end()));
+    }
+
+    /// Tables with other columns follow, each of which ends.
+    #[test]
+    fn several_tables() {
+        let mut rows = Rows::new(Format::Tabular);
+        let out = rows.written(r#"{"a":1,"b":"[x]"}"#) + &rows.written(r#"{"c":"[x]"}"#);
+        expect![[r"
+            \begin{tabular}{ll}
+            \hline
+            a & b \\
+            \hline
+            1 & {[}x] \\
+            \hline
+            \end{tabular}
+
+            \begin{tabular}{l}
+            \hline
+            c \\
+            \hline
+            {[}x] \\
+            \hline
+            \end{tabular}
+        "]]
+        .assert_eq(&(out + rows.end()));
     }
 
     #[test]

@@ -1,0 +1,21 @@
+//! Tables with commas, for spreadsheets.
+//!
+//! A cell with a comma, a quote or a line end stands in quotes, in which quotes are doubled
+//! (RFC 4180); lines end as everywhere else.
+
+use std::fmt::Write;
+
+pub(super) fn line(cells: &[&str]) -> String {
+    let mut out = String::new();
+    for (i, cell) in cells.iter().enumerate() {
+        out.push_str(if i == 0 { "" } else { "," });
+        match cell.contains([',', '"', '\n', '\r']) {
+            true => {
+                let _ = write!(out, "\"{}\"", cell.replace('"', "\"\""));
+            }
+            false => out.push_str(cell),
+        }
+    }
+    out.push('\n');
+    out
+}
