@@ -11,10 +11,10 @@ use crate::args::{
     BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
 };
 use weakspot_jobs::exit::Exit;
-use weakspot_jobs::{interrupt, output};
+use weakspot_jobs::{interrupt, output, terminal};
 
-pub(crate) fn litmus(timeout: Duration) -> Result<Exit> {
-    rows(BenchFormat::Text, |tables| weakspot_bench::litmus(timeout, tables))
+pub(crate) fn litmus(format: BenchFormat, timeout: Duration) -> Result<Exit> {
+    rows(format, |tables| weakspot_bench::litmus(timeout, tables))
 }
 
 pub(crate) fn programs(args: &ProgramsArgs) -> Result<Exit> {
@@ -55,7 +55,11 @@ fn drawn(
 ) -> Result<Exit> {
     interrupt::watch();
     let out = &mut std::io::stdout();
-    let measured = match measure(&mut Tables { format, out, interrupted: &interrupt::asked }) {
+    let (interrupted, show) = (&interrupt::asked, &terminal::show);
+    let tables = &mut Tables { format, out, interrupted, end: "", show };
+    let measured = measure(tables);
+    tables.close()?;
+    let measured = match measured {
         Err(error) if error.is::<Interrupted>() => {
             eprintln!("{error}");
             return Ok(Exit::Unknown);

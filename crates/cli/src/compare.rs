@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use weakspot_input::{LitmusLog, LogDifference, compare_litmus_logs, read_litmus_log};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, OutputFormat};
+use weakspot_jobs::compared;
 use weakspot_jobs::exit::Exit;
 
 /// Says how two logs of litmus tests differ.
@@ -16,6 +17,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit> {
     let all = differences.len();
     let different = differences.iter().filter(|(_, d)| !matches!(d, LogDifference::Same(_)));
     let different = different.count();
+    if args.format != OutputFormat::Text {
+        let [first, second] = [&args.first, &args.second].map(|path| path.display().to_string());
+        print!("{}", compared::table(args.format, &differences, [&first, &second]));
+        return Ok(if different == 0 { Exit::Holds } else { Exit::Violated });
+    }
     let (a, b) = (args.first.display(), args.second.display());
     let mut out = String::new();
     for (name, difference) in &differences {

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Certification, HistoryModel, Limit, Limits, OpNames, Verdict};
-use weakspot_history::{Classified, Defect, Method, Minimal, classify, minimise};
+use weakspot_core::{Certification, History, HistoryModel, Limit, Limits, OpNames, Verdict};
+use weakspot_history::{Classified, Defect, Method, Minimal, classify, classify_open, minimise};
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
     AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread,
     history_model_name, history_summary, history_summary_table, history_witness_json,
+    open_reads_note,
 };
-use weakspot_trace::{
-    HistoryFormat, LogError, Recorded, UnwrittenRead, write_history, write_history_commented,
-};
+use weakspot_trace::{HistoryFormat, LogError, OpenRead, Recorded, UnwrittenRead};
 
 use crate::args::HistoryCheckArgs;
 use crate::transactional::{self, Came};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};
+use weakspot_jobs::part::{self, Kept};
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::sweep;
 
@@ -82,10 +82,15 @@ struct Asked<'a> {
 struct Read<'a> {
     history: Recorded,
     lines: &'a [u32],
+    /// The reads of which it is open what they read.
+    open: &'a [OpenRead],
     /// Which one of the file, from 1.
     number: usize,
     format: HistoryFormat,
 }
+
+/// An answer, with the choice that it is about where it is open what some reads read, and a part that shows it.
+type Good = (Option<History>, Classified, Option<HistoryPart>);
 
 impl Asked<'_> {
     /// Answers for one history after the other.
@@ -110,6 +115,7 @@ impl Asked<'_> {
             }
         };
         reader.keep_lines();
+        reader.leave_open();
         let mut number = 0;
         loop {
             patience.begin();
@@ -129,7 +135,8 @@ impl Asked<'_> {
                 Ok(Some(history)) => {
                     number += 1;
                     let format = reader.format();
-                    let read = Read { history, lines: reader.lines(), number, format };
+                    let (lines, open) = (reader.lines(), reader.open_reads());
+                    let read = Read { history, lines, open, number, format };
                     self.limits = patience.limits();
                     self.answer(&read);
                     part(self.job.take());
@@ -229,14 +236,39 @@ impl Asked<'_> {
         if self.job.models.iter().any(|model| model.has_real_time()) && !ops.has_times() {
             return self.refuse(None, NO_TIMES);
         }
+        if !read.open.is_empty() {
+            return self.answer_open(read);
+        }
         let mut listener = Listener::new();
-        let found = classify(ops, self.job.models, self.method, &self.limits, &mut listener);
-        let found = match found {
-            Ok(found) => found,
-            Err(Defect { model, rejected }) => return self.refuse(None, &defect(model, &rejected)),
-        };
-        let mut good: Vec<(Classified, Option<HistoryPart>)> = Vec::new();
-        for found in found {
+        match classify(ops, self.job.models, self.method, &self.limits, &mut listener) {
+            Ok(found) => self.say(read, found.into_iter().map(|found| (None, found)).collect()),
+            Err(Defect { model, rejected }) => self.refuse(None, &defect(model, &rejected)),
+        }
+    }
+
+    /// The same, model by model, where it is open what some reads read.
+    fn answer_open(&mut self, read: &Read<'_>) {
+        let (ops, open) = (&read.history.ops, read.open);
+        let mut found = Vec::new();
+        for &model in self.job.models {
+            let mut listener = Listener::new();
+            match classify_open(ops, open, model, self.method, &self.limits, &mut listener) {
+                Ok(chosen) => found.push((Some(chosen.ops), chosen.found)),
+                Err(Defect { model, rejected }) => {
+                    self.refuse(Some(model), &defect(model, &rejected));
+                }
+            }
+            self.limits.began = None;
+        }
+        let mut history = read.history.clone();
+        history.notes.push(open_reads_note(open.len()));
+        self.say(&Read { history, ..*read }, found);
+    }
+
+    /// Says what was found about a history, or about it with a choice of what reads read.
+    fn say(&mut self, read: &Read<'_>, found: Vec<(Option<History>, Classified)>) {
+        let mut good: Vec<Good> = Vec::new();
+        for (chosen, found) in found {
             let minimal = match self.minimal(read, &found) {
                 Ok(minimal) => minimal,
                 Err(rejected) => {
@@ -245,17 +277,17 @@ impl Asked<'_> {
                 }
             };
             let violated = found.answer.verdict == Verdict::Violated;
-            if self.args.minimise && violated && minimal.is_none() {
+            if self.args.minimise && violated && minimal.is_none() && read.open.is_empty() {
                 let model = history_model_name(found.model);
                 self.job.answer.err += &format!(
                     "{}: {model}: a limit was reached before a part was found\n",
                     self.job.file
                 );
             }
-            good.push((found, minimal));
+            good.push((chosen, found, minimal));
         }
         self.print(read, &good);
-        for (found, _) in good {
+        for (_, found, _) in good {
             self.write_witness(read, &found);
             let verdict = &found.answer.verdict;
             self.job.say(&Written::default(), verdict);
@@ -264,12 +296,12 @@ impl Asked<'_> {
         }
     }
 
-    fn print(&mut self, read: &Read<'_>, good: &[(Classified, Option<HistoryPart>)]) {
+    fn print(&mut self, read: &Read<'_>, good: &[Good]) {
         let Recorded { id, ops, names, notes, unchecked } = &read.history;
         let shared = &self.args.shared;
         let answers: Vec<HistoryAnswer<'_>> = good
             .iter()
-            .map(|(found, minimal)| HistoryAnswer {
+            .map(|(chosen, found, minimal)| HistoryAnswer {
                 head: self.job.head(
                     found.model,
                     &found.answer.verdict,
@@ -278,7 +310,7 @@ impl Asked<'_> {
                 ),
                 id: id.as_deref(),
                 number: read.format.holds_many().then_some(read.number),
-                ops,
+                ops: chosen.as_ref().unwrap_or(ops),
                 names,
                 lines: read.lines,
                 notes,
@@ -310,7 +342,8 @@ impl Asked<'_> {
         found: &Classified,
     ) -> Result<Option<HistoryPart>, Rejected> {
         let violated = found.answer.verdict == Verdict::Violated;
-        let wanted = self.args.minimise && violated;
+        // A part shows it only with the same choice of writes.
+        let wanted = self.args.minimise && violated && read.open.is_empty();
         let Some(evidence) = found.answer.evidence.as_deref().filter(|_| wanted) else {
             return Ok(None);
         };
@@ -331,6 +364,9 @@ impl Asked<'_> {
 
     /// Writes the witness that `--witness` asks for.
     fn write_witness(&mut self, read: &Read<'_>, found: &Classified) {
+        if !read.open.is_empty() {
+            return self.job.lack_witness_because("the file does not say which writes were read");
+        }
         let Some(evidence) = &found.answer.evidence else { return self.job.lack_witness() };
         let verdict = &found.answer.verdict;
         let path = self.path;
@@ -364,37 +400,13 @@ pub(crate) fn defect(model: HistoryModel, rejected: &Rejected) -> String {
     job::defect(history_model_name(model), rejected)
 }
 
-/// A part of a history, written down so that it can be checked again. `place` says where an
-/// operation of the history comes from.
+/// A part of a history, written down; `place` says where an operation of the history comes from.
 pub(crate) fn part(
     id: Option<&str>,
     names: &OpNames,
     minimal: Minimal,
     place: &dyn Fn(u32) -> String,
 ) -> HistoryPart {
-    let Minimal { kept, ops, threads, vars, is_minimal, .. } = minimal;
-    let recorded = Recorded {
-        id: id.map(str::to_owned),
-        ops,
-        names: OpNames {
-            threads: threads.iter().map(|&t| names.threads[t].clone()).collect(),
-            vars: vars.iter().map(|&x| names.vars[x as usize].clone()).collect(),
-            initial: vars.iter().map(|&x| names.initial[x as usize]).collect(),
-            values: kept.iter().map(|&op| names.values[op as usize]).collect(),
-        },
-        notes: Vec::new(),
-        unchecked: Vec::new(),
-    };
-    let place = |op: u32| place(kept[op as usize]);
-    let mut text = Vec::new();
-    let mut json = Vec::new();
-    // Both formats can say every history; a part that is not said is not shown.
-    let _ = write_history_commented(&mut text, &recorded, &place);
-    let _ = write_history(&mut json, HistoryFormat::Jsonl, &recorded);
-    HistoryPart {
-        kept,
-        text: String::from_utf8_lossy(&text).into_owned(),
-        json: String::from_utf8_lossy(&json).trim_end().to_owned(),
-        is_minimal,
-    }
+    let Minimal { kept: ops, ops: of_part, threads, vars, is_minimal, .. } = minimal;
+    part::part(id, names, of_part, Kept { ops, threads, vars, is_minimal }, place)
 }

@@ -13,8 +13,8 @@ use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
-    Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_summary,
-    litmus_summary_table,
+    Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_states_table,
+    litmus_summary, litmus_summary_table,
 };
 
 use crate::args::LitmusArgs;
@@ -53,9 +53,8 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     }
     let (exit, results) = sweep::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);
-    summarise(&common.shared, inputs.len(), text, |format| {
-        litmus_summary_table(format, &results, &common.model)
-    });
+    let table = if args.states { litmus_states_table } else { litmus_summary_table };
+    summarise(&common.shared, inputs.len(), text, |format| table(format, &results, &common.model));
     Ok(exit)
 }
 
@@ -169,7 +168,8 @@ impl Litmus<'_> {
             cells: &[],
             of_machine: parsed.of_machine,
         };
-        let result = LitmusResult::of(&answer);
+        let listed = self.args.states && common.shared.format.is_table();
+        let result = LitmusResult::of(&answer, listed);
         // A page has room for the states, and for runs.
         let of_page = LitmusAnswer {
             with_outcomes: answer.with_outcomes || found.set.len() <= MOST_STATES,

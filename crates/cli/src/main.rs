@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
         Command::ClusterLocal(args) => cluster::run(&args),
-        Command::BenchLitmus(timeout) => bench::litmus(timeout),
+        Command::BenchLitmus(format, timeout) => bench::litmus(format, timeout),
         Command::BenchPrograms(args) => bench::programs(&args),
         Command::BenchMonitor(args) => bench::monitor(&args),
         Command::BenchHistory(args) => bench::history(&args),

@@ -76,7 +76,7 @@ fn on_cpu(
     }
     let start = Instant::now();
     let limits = pool::limits_of(&args.common.shared).since(start);
-    let progress = |runs| pool::follow_executions(runs, runs);
+    let progress = |runs| pool::follow_runs(runs);
     let asked = Asked { runs, limits, stop: &interrupt::asked, progress: &progress };
     let seen = match weakspot_cpu::run(&test, &asked) {
         Ok(seen) => seen,

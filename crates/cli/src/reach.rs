@@ -5,13 +5,14 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model, Verdict};
-use weakspot_explore::{reach, reach_together};
+use weakspot_explore::{reach, reach_kept, reach_together};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_table};
 
 use crate::args::{OutputFormat, ReachArgs};
 use crate::cluster;
+use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
+    checkpoint::check(common.shared.checkpoint.as_ref(), &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -81,9 +83,12 @@ fn ask_model(
     let start = Instant::now();
     let limits = &job.limits(limits);
     let listener = &mut Listener::new();
-    let found = match &args.common.processes {
-        None => reach(program, model, args.algorithm, limits, listener),
-        Some(at) => cluster::ask(at, ("reach", model), source, limits, |team| {
+    let found = match (&args.common.processes, &args.common.shared.checkpoint) {
+        (None, None) => reach(program, model, args.algorithm, limits, listener),
+        (None, Some(kept)) => checkpoint::ask(job, kept, ("reach", model), source, |keep| {
+            reach_kept(program, keep, limits, listener)
+        }),
+        (Some(at), _) => cluster::ask(at, ("reach", model), source, limits, |team| {
             reach_together(program, team, limits, listener)
         }),
     };
@@ -119,6 +124,7 @@ fn ask_model(
         run: run.as_ref(),
         searched: found.states,
         algorithm: found.algorithm,
+        course: listener.course(job.shared),
     };
     let written = job.written(&answer);
     job.say(&written, &found.verdict);

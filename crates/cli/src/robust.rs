@@ -6,7 +6,7 @@ use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{
-    Decide, Robust, TriangularRaceFree, robust, robust_together, triangular_race_free,
+    Decide, Robust, TriangularRaceFree, robust, robust_kept, robust_together, triangular_race_free,
 };
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::Parsed;
@@ -16,6 +16,7 @@ use weakspot_report::{
 
 use crate::args::{RobustAlgorithm, RobustArgs};
 use crate::cluster;
+use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
+    checkpoint::check(common.shared.checkpoint.as_ref(), &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -75,15 +77,19 @@ fn ask_model(
     };
     let limits = &job.limits(limits);
     let mut race = None;
+    let listener = &mut Listener::new();
     let asked = match args.trf {
-        false => match &args.common.processes {
-            None => robust(program, model, decide, limits, &mut Listener::new()),
-            Some(at) => cluster::ask(at, ("robust", model), source, limits, |team| {
-                robust_together(program, model, team, limits, &mut Listener::new())
+        false => match (&args.common.processes, &args.common.shared.checkpoint) {
+            (None, None) => robust(program, model, decide, limits, listener),
+            (None, Some(kept)) => checkpoint::ask(job, kept, ("robust", model), source, |keep| {
+                robust_kept(program, model, keep, limits, listener)
+            }),
+            (Some(at), _) => cluster::ask(at, ("robust", model), source, limits, |team| {
+                robust_together(program, model, team, limits, listener)
             }),
         }
         .map(|found| (found.certification(), found.into_answer())),
-        true => triangular_race_free(program, limits, &mut Listener::new()).map(|found| {
+        true => triangular_race_free(program, limits, listener).map(|found| {
             race = found.race;
             let certification = found.certification();
             let TriangularRaceFree { verdict, evidence, states, .. } = found.into_answer();
@@ -120,6 +126,7 @@ fn ask_model(
         states: found.states,
         queries: found.queries,
         algorithm: if args.trf { "trf" } else { word },
+        course: listener.course(job.shared),
     };
     let written = match args.trf {
         true => job.written(&RaceAnswer { robust: answer, race }),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program};
+use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program, SoFar};
 use weakspot_jobs::kept::Kept;
 use weakspot_report::{RunWitness, error_json};
 
@@ -169,7 +169,8 @@ impl Control for Listener {
         pool::interrupted()
     }
 
-    fn progress(&self, executions: u64, steps: u64) {
-        pool::follow_executions(executions, steps);
+    fn progress(&self, so_far: SoFar) {
+        let SoFar { strategy, executions, steps, findings } = so_far;
+        pool::follow_executions(strategy, [executions, steps, findings]);
     }
 }

@@ -85,6 +85,7 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         advice: args.fences,
         log: args.log.is_some(),
         virtual_time: args.virtual_time,
+        profile: args.shared.report.is_some(),
         details: args.shared.format.is_of_objects()
             || !args.shared.quiet
             || args.shared.report.is_some(),

@@ -80,6 +80,7 @@ fn show_as(
         remarks: &remarks,
         cut_off,
         time,
+        course: None,
     };
     let (advisory, counts): (Vec<_>, Vec<_>) =
         parts(found, look.json).into_iter().partition(Part::advisory);
@@ -249,7 +250,7 @@ fn failures(
     let under = question::options(look.args, Some(failed.model), found.fork);
     let under = question::command(look.subject, &under);
     // Executions with buffers, where others were explored at first, are told apart.
-    let explored = &match failed.model {
+    let mut explored = match failed.model {
         Model::Sc => explored.clone(),
         _ => Explored {
             executions: failed.executions,
@@ -259,6 +260,11 @@ fn failures(
             ..explored.clone()
         },
     };
+    // The first are those that were explored at first.
+    if found.failed.first().is_some_and(|first| first.model == failed.model) {
+        explored.course = found.course.as_ref();
+    }
+    let explored = &explored;
     let answer = RealFailed {
         model: failed.model,
         verdict: &failed.verdict,

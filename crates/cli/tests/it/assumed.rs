@@ -198,6 +198,72 @@ int main(void) { pthread_t t, u; pthread_create(&t, 0, p, 0); pthread_create(&u,
     assert!(!out.contains("unnoticed by these tests: no"), "{out}");
 }
 
+/// While one store waits, several others of a thread are in memory at once, one after the other.
+#[test]
+fn stores_that_do_not_wait() {
+    let source = r"#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int in[2], out;
+static void *a(void *v) {
+    for (int i = 0; i < 2; i++) atomic_store_explicit(&in[i], 1, memory_order_relaxed);
+    return (void *)(long)atomic_load_explicit(&out, memory_order_relaxed);
+}
+static void *b(void *v) {
+    atomic_store_explicit(&out, 1, memory_order_relaxed);
+    return (void *)(long)atomic_load_explicit(&in[1], memory_order_relaxed);
+}
+int main(void) {
+    pthread_t t, u; void *r, *s;
+    pthread_create(&t, 0, a, 0); pthread_create(&u, 0, b, 0);
+    pthread_join(t, &r); pthread_join(u, &s);
+    assert(r || s);
+}
+";
+    let (out, code) = explore("on_time.c", source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert_eq!(out.matches("then     fails: ").count(), 2, "{out}");
+}
+
+/// Of accesses by one line, those that race are named.
+#[test]
+fn races_in_loops() {
+    let source = r"#include <pthread.h>
+int a[3];
+static void *w(void *v) { a[0] = 1; return 0; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, w, 0);
+    for (int i = 0; i < 3; i++)
+        a[i] = 7;
+    pthread_join(t, 0);
+    return 0;
+}
+";
+    let (out, code) = explore("races_in_loops.c", source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("data-race on a[0]: "), "{out}");
+    assert!(!out.contains("a[2]"), "{out}");
+    // What else has the same name is numbered.
+    let source = r"#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static int p(void) { static atomic_int hits; return atomic_fetch_add(&hits, 1); }
+static int q(void) { static atomic_int hits; return atomic_fetch_add(&hits, 1); }
+static void *w(void *v) { p(); q(); return 0; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, w, 0);
+    assert(p() + q() < 2);
+    pthread_join(t, 0);
+    return 0;
+}
+";
+    let (out, code) = explore("two_hits.c", source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("upd hits=") && out.contains("upd hits#2="), "{out}");
+}
+
 /// Several data races of one execution have each its own other access.
 #[test]
 fn races_that_read_alike() {

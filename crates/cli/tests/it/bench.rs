@@ -63,6 +63,7 @@ fn help() {
                       - json:     JSON Lines, one object per file and model
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
+                      - tabular:  The same as a table of LaTeX
 
               -h, --help
                       Print help (see a summary with '-h')

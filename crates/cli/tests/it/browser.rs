@@ -113,6 +113,41 @@ fn real_programs_look_good() {
     looks_good(&mut browser, "run");
 }
 
+/// How many executions there were when and with how many preemptions, and which lines nobody came between.
+#[test]
+#[ignore = "needs Chromium: scripts/pages runs it"]
+fn explorations_are_drawn() {
+    let program = folder().join("apart");
+    let program = program.to_str().expect("a path");
+    let source = "crates/cli/tests/it/apart.c";
+    let built = weakspot().args(["cc", "-g", "-O1", "-pthread", "-o", program, source]).status();
+    assert!(built.expect("it runs").success());
+    let address = page("exploration", &["run", "--strategy", "bounded", program]);
+    let mut browser = Chromium::start();
+    browser.look(1400, false);
+    browser.open(&address);
+    click(&mut browser, "#answers a .holds");
+    browser.wait_for("!document.querySelector('#answer').hidden");
+    assert!(count(&mut browser, ".chart .bar") > 3);
+    assert_eq!(count(&mut browser, ".chart .curve"), 1);
+    let marked = browser.eval(
+        "[...document.querySelectorAll('.source .access')].map((row) => row.innerText.replace(/\\s+/g, ' '))",
+    );
+    let marked = marked.to_string();
+    assert!(marked.contains("data = 1; ← others always after it"), "{marked}");
+    assert!(!marked.contains("atomic_exchange"), "{marked}");
+    looks_good(&mut browser, "exploration");
+    // A search that takes a while.
+    let program = folder().join("search.weak");
+    let program = program.to_str().expect("a path");
+    let family = ["gen", "family", "lamport", "--size", "10", "-o", program];
+    assert!(weakspot().args(family).status().expect("it runs").success());
+    let address = page("search", &["reach", "--model", "sc", program]);
+    browser.open(&format!("{address}#answer-0"));
+    assert_eq!(count(&mut browser, ".chart .curve"), 1);
+    looks_good(&mut browser, "search");
+}
+
 #[test]
 #[ignore = "needs Chromium: scripts/pages runs it"]
 fn answers_are_filtered() {

@@ -94,56 +94,39 @@ fn a_lock_is_broken() {
             peterson-relaxed TSO violated: the assertion in line 34 can fail
             A run of peterson-relaxed under TSO, time running downwards
 
-            main              │ enter#1           │ enter#2           │ memory
-            ──────────────────┼───────────────────┼───────────────────┼─────────────────────
-                              │                   │                   │ turn=0 count=0
-                              │                   │                   │ number[0]=0
-                              │                   │                   │ number[1]=1
-                              │                   │                   │ flag[0]=0 flag[1]=0
-                              │                   │                   │ enter#1 done=0
-                              │                   │                   │ enter#2 done=0
-            ... 4 steps of enter#1, 3 of enter#2 ...                  │
-                              │ atomic_store_exp… │                   │
-                              │ atomic_store_exp… │                   │
-                              │   buffers turn=1  │                   │
-                              │   as (2)          │                   │
-                              │ (1) flag[0]=1     │                   │ flag[0]=1
-                              │   reaches         │                   │
-                              │   memory          │                   │
-                              │ atomic_load_expl… │                   │
-                              │   reads flag[1]=0 │                   │
-                              │   from memory     │                   │
-                              │                   │ atomic_store_exp… │
-                              │                   │   buffers         │
-                              │                   │   flag[1]=1 as    │
-                              │                   │   (3)             │
-                              │                   │ atomic_store_exp… │
-                              │                   │ atomic_store_exp… │
-                              │                   │   buffers turn=0  │
-                              │                   │   as (4)          │
-                              │                   │ (3) flag[1]=1     │ flag[1]=1
-                              │                   │   reaches         │
-                              │                   │   memory          │
-                              │                   │ (4) turn=0        │ turn=0
-                              │                   │   reaches         │
-                              │                   │   memory          │
-                              │                   │ atomic_load_expl… │
-                              │                   │   reads flag[0]=1 │
-                              │                   │   from memory     │
-                              │ (2) turn=1        │                   │ turn=1
-                              │   reaches         │                   │
-                              │   memory,         │                   │
-                              │   overtaken by    │                   │
-                              │   atomic_load_ex… │                   │
-                              │                   │ atomic_load_expl… │
-                              │                   │   reads turn=1    │
-                              │                   │   from memory     │
-            ... 2 steps of main, 7 of enter#1, 7 of enter#2 ...       │ flag[0]=0 enter#1 d…
-            assert(count == … │                   │                   │
-              reads count=1   │                   │                   │
-              from memory     │                   │                   │
-            assert(count == … │                   │                   │
-              fails           │                   │                   │
+            thread   step                                             │ memory
+            ──────────────────────────────────────────────────────────┼─────────────────────
+                                                                      │ turn=0 count=0
+                                                                      │ number[0]=0
+                                                                      │ number[1]=1
+                                                                      │ flag[0]=0 flag[1]=0
+                                                                      │ enter#1 done=0
+                                                                      │ enter#2 done=0
+                     ... 4 steps of enter#1, 3 of enter#2 ...         │
+            enter#1  atomic_store_explicit(&turn, other, mem…         │
+            enter#1  atomic_store_explicit(&turn, other, mem…         │
+                       buffers turn=1 as (2)                          │
+            enter#1  (1) flag[0]=1 reaches memory                     │ flag[0]=1
+            enter#1  atomic_load_explicit(&flag[other], memo…         │
+                       reads flag[1]=0 from memory                    │
+            enter#2  atomic_store_explicit(&flag[me], true, …         │
+                       buffers flag[1]=1 as (3)                       │
+            enter#2  atomic_store_explicit(&turn, other, mem…         │
+            enter#2  atomic_store_explicit(&turn, other, mem…         │
+                       buffers turn=0 as (4)                          │
+            enter#2  (3) flag[1]=1 reaches memory                     │ flag[1]=1
+            enter#2  (4) turn=0 reaches memory                        │ turn=0
+            enter#2  atomic_load_explicit(&flag[other], memo…         │
+                       reads flag[0]=1 from memory                    │
+            enter#1  (2) turn=1 reaches memory,                       │ turn=1
+                       overtaken by atomic_load_explicit(&f…          │
+            enter#2  atomic_load_explicit(&flag[other], memo…         │
+                       reads turn=1 from memory                       │
+                     ... 2 steps of main, 7 of enter#1, 7 of enter#2… │ flag[0]=0 enter#1 d…
+            main     assert(count == 2);                              │
+                       reads count=1 from memory                      │
+            main     assert(count == 2);                              │
+                       fails                                          │
 
             The run fails (line 34): the assertion does not hold
             enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded

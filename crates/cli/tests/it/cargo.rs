@@ -96,11 +96,20 @@ fn the_corpus_is_as_expected() {
     let ours = ["--replay", schedule.expect("a schedule")];
     let again = cargo("test", &folder, &ours, &["--", "--exact", "lost_update_wrong"]);
     assert!(again.out.contains("fails: 1 failure in 1 execution"), "{}", again.out);
-    // Lines are those of the crate.
+    // Lines and names are those of the crate.
     let ours = ["--model", "tso"];
     let ran = cargo("test", &folder, &ours, &["--", "--exact", "store_buffering_relaxed"]);
-    for part in ["wr ", "at tests/atomics.rs:20", "rd ", "at tests/atomics.rs:27"] {
+    for part in ["wr x  at tests/atomics.rs:20", "rd x  at tests/atomics.rs:27"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    // Locks and threads, too, although what takes a lock is in the standard library.
+    let exact = ["--", "--ignored", "--exact", "lock_order"];
+    let ran = cargo("test", &folder, &["--first"], &exact);
+    let words: Vec<&str> = ran.out.split_whitespace().collect();
+    for part in
+        ["lock_order#2 waits in Mutex::lock for b, which lock_order#3 holds", "upd a=1 (was 0)"]
+    {
+        assert!(words.join(" ").contains(part), "{part}: {}", ran.out);
     }
     // With buffers, what fails beyond SC fails.
     let ours = ["--under", "tso", "--first"];

@@ -426,3 +426,345 @@ fn mutexes_end_as_by_all_orders() {
     }
     assert_eq!(found, expected, "{}", ran.err);
 }
+
+const COMMON: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Barrier, Weak};
+use std::thread;
+
+#[test]
+fn hands_over_twice() {
+    let (sender, receiver) = sync_channel(0);
+    let t = thread::spawn(move || {
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+    });
+    assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    t.join().unwrap();
+}
+
+#[test]
+fn meets_once() {
+    let barrier = Arc::new(Barrier::new(3));
+    let threads = [(); 3].map(|()| {
+        let barrier = Arc::clone(&barrier);
+        thread::spawn(move || barrier.wait().is_leader())
+    });
+    let leaders = threads.map(|t| usize::from(t.join().unwrap()));
+    assert_eq!(leaders.iter().sum::<usize>(), 1);
+}
+
+#[test]
+fn scope_of_four() {
+    let one = Arc::new(1);
+    thread::scope(|s| {
+        for _ in 0..4 {
+            let one = Arc::clone(&one);
+            s.spawn(move || assert_eq!(*one, 1));
+        }
+    });
+    assert_eq!(Arc::strong_count(&one), 1);
+}
+
+#[test]
+fn clones_by_four() {
+    let one = Arc::new(1);
+    let threads = [(); 4].map(|()| {
+        let one = Arc::clone(&one);
+        thread::spawn(move || {
+            let two = Arc::clone(&one);
+            drop(one);
+            assert_eq!(*two, 1);
+        })
+    });
+    drop(one);
+    threads.into_iter().for_each(|t| t.join().unwrap());
+}
+
+/// Whoever is the last cannot be told beforehand.
+#[test]
+fn last_wrong() {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    struct Tells;
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let name = thread::current().name().map(str::to_owned);
+            LAST.store(name.and_then(|name| name.parse().ok()).unwrap_or(0), SeqCst);
+        }
+    }
+    let value = Arc::new(Tells);
+    let threads = [1, 2, 3].map(|n| {
+        let value = Arc::clone(&value);
+        thread::Builder::new().name(n.to_string()).spawn(move || drop(value)).unwrap()
+    });
+    drop(value);
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert_ne!(LAST.load(SeqCst), 2);
+}
+
+/// A reference that was never counted: it may be dropped before the other is cloned.
+#[test]
+fn uncounted_wrong() {
+    let one = Arc::new(1);
+    let copy = unsafe { std::ptr::read(&one) };
+    let t = thread::spawn(move || drop(copy));
+    let two = Arc::clone(&one);
+    t.join().unwrap();
+    drop(two);
+    std::mem::forget(one);
+}
+
+/// A count that is looked at says how many there are.
+#[test]
+fn asks_wrong() {
+    let one = Arc::new(1);
+    let other = Arc::clone(&one);
+    let t = thread::spawn(move || drop(other));
+    assert_eq!(Arc::strong_count(&one), 2);
+    t.join().unwrap();
+}
+
+#[test]
+fn upgrade_wrong() {
+    let one = Arc::new(1);
+    let weak: Weak<i32> = Arc::downgrade(&one);
+    let t = thread::spawn(move || drop(one));
+    assert!(weak.upgrade().is_some());
+    t.join().unwrap();
+}
+
+/// The thread may be unparked before it parks, which is remembered once.
+#[test]
+fn parks() {
+    let main = thread::current();
+    let t = thread::spawn(move || main.unpark());
+    thread::park();
+    t.join().unwrap();
+}
+
+#[test]
+fn parks_wrong() {
+    let main = thread::current();
+    let t = thread::spawn(move || {
+        main.unpark();
+        main.unpark();
+    });
+    thread::park();
+    thread::park();
+    t.join().unwrap();
+}
+"#;
+
+/// What differs only in the order of counts, of wake-ups and of leaving is explored once, and nothing else is left out.
+#[test]
+fn counts_and_wake_ups_are_explored_once() {
+    let folder = folder("common");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), COMMON).expect("written");
+    let ours = ["--format", "json", "--strategy", "dpor", "--timeout", "5m"];
+    let ran = cargo("test", &folder, &ours, &[]);
+    let mut found = BTreeMap::new();
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer["model"] == "sc" {
+            let name = answer["file"].as_str().and_then(|file| file.rsplit("::").next());
+            let name = name.expect("a name").to_owned();
+            let kind = answer["failures"][0]["kind"].as_str().unwrap_or("").to_owned();
+            let executions = answer["executions"].as_u64().unwrap_or(u64::MAX);
+            let verdict = answer["verdict"].as_str().unwrap_or("").to_owned();
+            found.insert(name, (verdict, kind, executions));
+        }
+    }
+    // The numbers of docs/how/strategies/dpor.md, among others.
+    for (name, most) in [
+        ("hands_over_twice", 540),
+        ("meets_once", 108),
+        ("scope_of_four", 34),
+        ("clones_by_four", 5),
+        ("parks", 10),
+    ] {
+        let (verdict, _, executions) = &found[name];
+        assert!(verdict == "holds" && *executions <= most, "{name}: {found:#?}");
+    }
+    for (name, kind) in [
+        ("last_wrong", "panic"),
+        ("uncounted_wrong", "use-after-free"),
+        ("asks_wrong", "panic"),
+        ("upgrade_wrong", "panic"),
+        ("parks_wrong", "deadlock"),
+    ] {
+        assert_eq!(found[name].1, kind, "{name}: {found:#?}");
+    }
+}
+
+/// What a thread does with references to something that says who has dropped it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Clone,
+    Drop,
+    /// Changes a number, so that the order of changes can be told.
+    Change(u32),
+}
+
+/// A thread that has a reference, clones it perhaps, and drops all that it has.
+fn random_holder(rng: &mut Rng) -> Vec<Held> {
+    let (mut acts, mut held) = (Vec::new(), 1);
+    for _ in 0..2 + rng.below(2) {
+        match rng.below(3) {
+            0 if held > 0 => {
+                acts.push(Held::Clone);
+                held += 1;
+            }
+            1 if held > 0 => {
+                acts.push(Held::Drop);
+                held -= 1;
+            }
+            _ => acts.push(Held::Change(1 + rng.below(2) as u32)),
+        }
+    }
+    acts.extend(std::iter::repeat_n(Held::Drop, held));
+    acts
+}
+
+/// What comes of all orders: the number in the end, with 7 times the thread that drops the last reference put in.
+fn all_ends_of(threads: &[Vec<Held>]) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![(vec![0; threads.len()], 0_u32, threads.len())];
+    while let Some((at, value, held)) = open.pop() {
+        if at.iter().zip(threads).all(|(&at, acts)| at == acts.len()) {
+            found.insert(value);
+            continue;
+        }
+        for (t, acts) in threads.iter().enumerate() {
+            let Some(act) = acts.get(at[t]) else { continue };
+            let (mut at, mut value, mut held) = (at.clone(), value, held);
+            at[t] += 1;
+            match *act {
+                Held::Clone => held += 1,
+                Held::Drop => {
+                    held -= 1;
+                    if held == 0 {
+                        value = value * 3 + 7 * (t as u32 + 1);
+                    }
+                }
+                Held::Change(by) => value = changed(value, by),
+            }
+            open.push((at, value, held));
+        }
+    }
+    found
+}
+
+/// Random programs that count references end in every way in which all orders of their steps end, and in no other.
+#[test]
+fn references_end_as_by_all_orders() {
+    let mut rng = Rng::new(23);
+    let mut library = "use std::sync::{Arc, Mutex};\nuse std::thread;\nstatic VALUE: Mutex<u32> = Mutex::new(0);\nthread_local!(static ME: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });\nstruct Tells;\nimpl Drop for Tells { fn drop(&mut self) { let me = ME.get(); let mut v = VALUE.lock().unwrap(); *v = *v * 3 + 7 * me; } }\n".to_owned();
+    let mut expected = Vec::new();
+    for test in 0..8 {
+        let threads: Vec<Vec<Held>> = (0..2 + test % 2).map(|_| random_holder(&mut rng)).collect();
+        let _ = writeln!(library, "#[test] fn random_{test}() {{ let first = Arc::new(Tells);");
+        for t in 0..threads.len() {
+            let _ = writeln!(library, "let own{t} = Arc::clone(&first);");
+        }
+        let _ = writeln!(library, "drop(first);");
+        for (t, acts) in threads.iter().enumerate() {
+            let _ = writeln!(library, "let t{t} = thread::spawn(move || {{ ME.set({});", t + 1);
+            let _ = writeln!(library, "let mut held = vec![own{t}];");
+            for act in acts {
+                let _ = match act {
+                    Held::Clone => writeln!(library, "held.push(Arc::clone(&held[0]));"),
+                    Held::Drop => writeln!(library, "drop(held.pop());"),
+                    Held::Change(by) => {
+                        writeln!(
+                            library,
+                            "{{ let mut v = VALUE.lock().unwrap(); *v = *v * 3 + {by}; }}"
+                        )
+                    }
+                };
+            }
+            let _ = writeln!(library, "}});");
+        }
+        for t in 0..threads.len() {
+            let _ = writeln!(library, "t{t}.join().unwrap();");
+        }
+        let _ = writeln!(
+            library,
+            "let value = *VALUE.lock().unwrap(); panic!(\"ended {{}}\", value); }}"
+        );
+        expected.push(all_ends_of(&threads));
+    }
+    assert!(expected.iter().any(|ends| ends.len() > 4));
+    let folder = folder("references");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), library).expect("written");
+    let ours = ["--format", "json", "--strategy", "dpor", "--model", "tso", "--timeout", "5m"];
+    let ran = cargo("test", &folder, &ours, &[]);
+    let mut found = vec![BTreeSet::new(); expected.len()];
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer["model"] != "sc" {
+            continue;
+        }
+        let name = answer["file"].as_str().and_then(|file| file.rsplit('_').next());
+        let test: usize = name.and_then(|name| name.parse().ok()).expect("a number");
+        assert_eq!(answer["complete"], true, "{line}");
+        for failure in answer["failures"].as_array().expect("failures") {
+            let text = failure["text"].as_str().unwrap_or_default();
+            let number = text.split("ended ").nth(1).and_then(|number| number.parse().ok());
+            found[test].insert(number.unwrap_or_else(|| panic!("{failure}")));
+        }
+    }
+    assert_eq!(found, expected, "{}", ran.err);
+}
+
+const CALM: &str = r#"
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+static X: AtomicUsize = AtomicUsize::new(0);
+
+mod inner {
+    #[test]
+    #[should_panic]
+    fn never_panics() {
+        let t = std::thread::spawn(|| super::X.store(1, super::SeqCst));
+        t.join().unwrap();
+    }
+}
+
+#[test]
+fn returns_err() -> Result<(), String> {
+    let t = thread::spawn(|| X.store(1, SeqCst));
+    let x = X.load(SeqCst);
+    t.join().unwrap();
+    if x == 0 { Err("it is zero".to_owned()) } else { Ok(()) }
+}
+"#;
+
+/// What the harness says about a test is told at the test.
+#[test]
+fn failures_without_a_panic() {
+    let folder = folder("calm");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), CALM).expect("written");
+    let ran = cargo("test", &folder, &["--format", "json", "--strategy", "dpor"], &[]);
+    for (test, at, text) in [
+        ("never_panics", "src/lib.rs:10 in ", "test did not panic as expected"),
+        ("returns_err", "src/lib.rs:17 in ", "returns an error"),
+    ] {
+        let answers =
+            ran.out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let mut answers = answers.filter(|answer| answer["model"] == "sc");
+        let is_it = |answer: &Value| answer["file"].as_str().is_some_and(|f| f.ends_with(test));
+        let answer = answers.find(is_it).expect("an answer");
+        let failure = &answer["failures"][0];
+        let frames = failure["at"].as_array().expect("frames");
+        let is_at = |frame: &Value| frame.as_str().is_some_and(|line| line.starts_with(at));
+        assert!(frames.iter().any(is_at), "{failure}");
+        assert_eq!(failure["text"], text, "{failure}");
+    }
+}

@@ -208,10 +208,8 @@ fn progress_is_shown_once() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert!(lines.len() >= 2, "{}", ran.err);
     assert!(lines.iter().all(|line| line.contains("/6 files, ")), "{}", ran.err);
-    assert!(
-        lines.iter().any(|line| line.contains(" s, 2 processes, current search: ")),
-        "{lines:?}"
-    );
+    let of_both = |line: &&&str| line.contains(", 2 processes, ") && line.contains(" states, ");
+    assert!(lines.iter().any(|line| of_both(&line)), "{lines:?}");
 }
 
 #[test]

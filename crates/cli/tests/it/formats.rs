@@ -1,5 +1,6 @@
 //! What the answers to all questions have in common, and tables with commas.
 
+use expect_test::expect;
 use serde_json::Value;
 
 use crate::run;
@@ -107,6 +108,18 @@ fn commas() {
         "model,holds,violated,unknown,error\nsc,0,2,0,1\ntso,1,1,0,1\npso,2,0,0,1\n"
     );
     assert_eq!(ran.code, Some(2));
+    let ran = run(&["robust", "--format", "tabular", "corpus/programs/peterson.weak"], "");
+    expect![[r"
+        \begin{tabular}{lllll}
+        \hline
+        model & holds & violated & unknown & error \\
+        \hline
+        tso & 0 & 1 & 0 & 0 \\
+        pso & 0 & 1 & 0 & 0 \\
+        \hline
+        \end{tabular}
+    "]]
+    .assert_eq(&ran.out);
     let ran = run(&["fence", "--format", "csv", "corpus/programs/peterson.weak"], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("--format csv is for tables"), "{}", ran.err);
@@ -115,4 +128,55 @@ fn commas() {
     let mut lines = ran.out.lines();
     assert!(lines.next().is_some_and(|head| head.starts_with("name,family,size,threads,")));
     assert!(lines.next().is_some_and(|row| row.starts_with("dekker,,,2,")), "{}", ran.out);
+}
+
+/// The final states of litmus tests, a column per model; and how two logs of them differ.
+#[test]
+fn tables_of_states() {
+    let states = ["litmus", "--states", "--model", "sc,tso", "corpus/litmus/SB.litmus"];
+    let ran = run(&[&states[..], &["--format", "markdown"]].concat(), "");
+    expect![[r"
+        | test | state | sc | tso |
+        |---|---|---|---|
+        | SB | 0:EAX=0; 1:EAX=1; | yes | yes |
+        | SB | 0:EAX=1; 1:EAX=0; | yes | yes |
+        | SB | 0:EAX=1; 1:EAX=1; | yes | yes |
+        | SB | 0:EAX=0; 1:EAX=0; | no | yes |
+    "]]
+    .assert_eq(&ran.out);
+    assert_eq!(ran.code, Some(1));
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = ["sc", "tso"].map(|model| {
+        let path = folder.path().join(format!("{model}.log"));
+        let log = run(&["litmus", "--model", model, "corpus/litmus/SB.litmus"], "").out;
+        std::fs::write(&path, log.replace("Model SC", "Model TSO")).expect("a log");
+        path.to_str().expect("a path").to_owned()
+    });
+    let compare = ["compare", &logs[0], &logs[1], "--format"];
+    let ran = run(&[&compare[..], &["csv"]].concat(), "");
+    let row = format!("SB,state,{},0:EAX=0; 1:EAX=0;\n", logs[1]);
+    assert_eq!(ran.out, format!("test,difference,only_in,state\n{row}"));
+    assert_eq!(ran.code, Some(1));
+    // There are no pictures here, so that it is clear what is meant.
+    let ran = run(&[&compare[..], &["tex"]].concat(), "");
+    assert!(ran.out.starts_with("\\begin{tabular}{llll}\n"), "{}", ran.out);
+    assert_eq!(run(&["compare", &logs[0], &logs[0], "--format", "csv"], "").out, "");
+}
+
+/// Tables are set, where there is a TeX.
+#[test]
+fn tables_are_set() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = run(&["litmus", "--states", "--format", "tabular", "corpus/litmus/SB.litmus"], "");
+    let text =
+        format!("\\documentclass{{article}}\\begin{{document}}\n{}\\end{{document}}\n", table.out);
+    std::fs::write(folder.path().join("table.tex"), text).expect("a file");
+    let set = std::process::Command::new("pdflatex")
+        .args(["-interaction=nonstopmode", "-halt-on-error", "table.tex"])
+        .current_dir(folder.path())
+        .output();
+    // Snapshots are compared in any case.
+    if let Ok(set) = set {
+        assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stdout));
+    }
 }

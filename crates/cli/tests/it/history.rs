@@ -621,6 +621,7 @@ fn help() {
                       - tex:      The same for LaTeX, with TikZ
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
+                      - tabular:  The same as a table of LaTeX
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 

@@ -430,3 +430,50 @@ fn no_witness() {
         "#]],
     );
 }
+
+/// Which of several writes of a value was read is part of the question, if there are few ways to choose.
+#[test]
+fn values_that_were_written_twice() {
+    let text = "t0: w x 1\nt0: w x 2\nt0: w x 1\nt1: r x 1\nt1: r x 2\nt1: r x 1\n";
+    check(
+        &["history", "-q", "--model", "sc,tso,coherence", "-"],
+        text,
+        expect![[r#"
+        - history 1 SC: satisfied: 6 operations, shown by a run of 6 steps
+        - history 1 TSO: satisfied: 6 operations, shown by a run of 6 steps
+        - history 1 coherence: satisfied: 6 operations, shown by an order for each of 1 variable
+        --- exit 0
+    "#]],
+    );
+    // Both reads of 1 before that of 2 would do, or both after it; one write of 1 cannot be on both sides.
+    let text =
+        "t0: w x 1\nt1: w x 2\nt2: w y 1\nt2: w y 1\nt3: r y 1\nt3: r x 1\nt3: r x 2\nt3: r x 1\n";
+    let ran = run(&["history", "--format", "json", "--model", "coherence", "-"], text);
+    assert!(ran.out.contains("\"verdict\":\"violated\",\"certified\":true"), "{}", ran.out);
+    assert!(
+        ran.out.contains("1 read is of a value that was written more than once"),
+        "{}",
+        ran.out
+    );
+    // The initial value counts as written.
+    let text = "t0: w x 1\nt0: r y 0\nt1: w y 1\nt1: r x 0\nt2: w x 0\n";
+    assert_eq!(run(&["history", "-q", "--model", "sc", "-"], text).code, Some(0));
+    let many = format!("t0: w x 1\nt1: w x 1\n{}", "t2: r x 1\n".repeat(11));
+    let ran = run(&["history", "--model", "sc", "-"], &many);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.starts_with("error: -:13:5: 1 is written to `x` more than once"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("more than 1024 ways to choose"), "{}", ran.err);
+    // A witness is about what the file says.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    std::fs::write(path("h.wshist"), "t0: w x 1\nt0: w x 1\nt1: r x 1\n").expect("written");
+    let witness = path("w.json");
+    let args = ["history", "-q", "--model", "sc", "--witness", &witness, &path("h.wshist")];
+    let ran = run(&args, "");
+    assert!(ran.err.contains("no witness is written: the file does not say which"), "{}", ran.err);
+    assert_eq!((ran.code, std::fs::exists(&witness).ok()), (Some(0), Some(false)));
+}

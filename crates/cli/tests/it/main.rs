@@ -6,6 +6,7 @@
 //! - `c_programs`: `reach`, `robust` and `fence` on C, against `run`; `compare`;
 //! - `cargo`: `weakspot cargo` on Rust crates; `cargo_std`: on what the standard library has for threads;
 //! - `certified`: answers about the corpus were checked;
+//! - `checkpoint`: searches that are killed, and go on;
 //! - `formats`: what all answers have in common in JSON, and tables with commas;
 //! - `convert`: logs and histories from format to format;
 //! - `cluster`: one search by several processes; `cluster_sweep`: many files by several processes;
@@ -55,6 +56,7 @@ mod cargo_foreign;
 mod cargo_rwlocks;
 mod cargo_std;
 mod certified;
+mod checkpoint;
 mod cluster;
 mod cluster_sweep;
 mod convert;

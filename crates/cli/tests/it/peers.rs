@@ -239,3 +239,198 @@ fn prebuilt_archives_are_not_seen() {
     let (built, out, code) = ask(&[&main, "-lbump"]);
     assert_eq!((built.as_str(), code), ("", Some(1)), "{out}");
 }
+
+/// Additions whose results are not used come in no order, and neither do arrivals at a barrier but for the last; what depends on
+/// their order is found all the same.
+#[test]
+fn what_may_be_exchanged() {
+    let threads = |declared: &str, code: &str, after: &str| {
+        format!(
+            "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+{declared}
+void *p(void *a) {{ long n = (long)a; {code} return 0; }}
+int main(void) {{
+    pthread_t t[3];
+    {after}
+}}
+"
+        )
+    };
+    let start = "for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, p, (void *)i);";
+    let end = "for (int i = 0; i < 3; i++) pthread_join(t[i], 0);";
+    let barrier = format!("pthread_barrier_init(&meet, 0, 3); {start} {end} return 0;");
+    let declared = "atomic_int x; int y[3], z; pthread_barrier_t meet; atomic_int last;";
+    let add = "for (int i = 0; i < 3; i++) atomic_fetch_add(&x, n + 1); x--;";
+    for (name, code, after, executions, failure) in [
+        ("adds", add, format!("{start} {end} assert(x == 15); return 0;"), "(1 execution", ""),
+        // Whoever reads is in an order with those who add.
+        ("adds_read", add, format!("{start} assert(x != 5); {end} return 0;"), "", "assertion"),
+        // With release and acquire, one order has no race and the other one has.
+        (
+            "adds_race",
+            "if (n == 0) z = 1; x++; if (n == 1) z = 2;",
+            format!("{start} {end} return 0;"),
+            "",
+            "data-race",
+        ),
+        (
+            "meets",
+            "y[n] = 1; pthread_barrier_wait(&meet); assert(y[(n + 1) % 3] == 1); pthread_barrier_wait(&meet);",
+            barrier.clone(),
+            "(9 executions",
+            "",
+        ),
+        (
+            "meets_last",
+            "if (pthread_barrier_wait(&meet)) last = n; pthread_barrier_wait(&meet); assert(last != 1);",
+            barrier.clone(),
+            "",
+            "assertion",
+        ),
+        ("meets_race", "pthread_barrier_wait(&meet); y[0]++;", barrier, "", "data-race"),
+    ] {
+        let (out, code) = explore(name, &threads(declared, code, &after), &["--strategy", "dpor"]);
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(executions) && words.contains(failure), "{name}: {out}");
+        assert_eq!(code, Some(i32::from(!failure.is_empty())), "{name}: {out}");
+    }
+}
+
+/// What functions of libc store where others look at it is seen.
+#[test]
+fn what_libc_stores() {
+    let before = "#include <string.h>
+#include <time.h>
+#include <sys/time.h>
+void *got; struct timespec now; struct timeval day; time_t seconds; char text[8] = \"a,b\", *rest; int array[3] = {3, 2, 1}; atomic_int sink;
+int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
+void *five(void *a) { return (void *)5; }";
+    for (name, stores, looks, failure) in [
+        ("stores_join", "pthread_t t; pthread_create(&t, 0, five, 0); pthread_join(t, &got);", "got", true),
+        ("stores_clock", "clock_gettime(CLOCK_REALTIME, &now);", "now.tv_sec", true),
+        ("stores_day", "gettimeofday(&day, 0);", "day.tv_usec", true),
+        ("stores_time", "time(&seconds);", "seconds", true),
+        ("stores_sorted", "qsort(array, 3, 4, compare);", "array[2]", true),
+        ("stores_token", "strtok(text, \",\");", "text[1]", true),
+        ("stores_token_not", "strtok(text, \",\");", "text[3]", false),
+        ("stores_token_r", "strtok_r(text, \",\", &rest);", "rest", true),
+        ("stores_own", "int own[3] = {3, 2, 1}; qsort(own, 3, 4, compare); assert(own[0] == 1 && own[2] == 3);", "array[0]", false),
+        (
+            "stores_tokens",
+            "char own[] = \",,a,b;c,\"; assert(!strcmp(strtok(own, \",\"), \"a\"));
+             assert(!strcmp(strtok(0, \";\"), \"b\")); assert(!strcmp(strtok(0, \",;\"), \"c\")); assert(!strtok(0, \",\"));",
+            "text[0]",
+            false,
+        ),
+    ] {
+        let source = program(before, stores, &format!("sink = (long){looks} != 0;"));
+        let (out, code) = explore(name, &source, &["-q", "--strategy", "dpor"]);
+        assert_eq!(code, Some(i32::from(failure)), "{name}: {out}");
+        assert_eq!(out.contains("data-race"), failure, "{name}: {out}");
+    }
+}
+
+/// Which signals are blocked is a matter of each thread.
+#[test]
+fn masks_belong_to_threads() {
+    let before = "#include <signal.h>
+atomic_int blocked, handled; static _Thread_local volatile sig_atomic_t mine;
+void handle(int n) { mine = 1; handled++; }
+__attribute__((constructor)) void set(void) { signal(SIGUSR1, handle); }
+void mask(int how) { sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR1); pthread_sigmask(how, &s, 0); }";
+    let block = "mask(SIG_BLOCK); blocked = 1;";
+    for (name, p, q, failure) in [
+        ("masks", block, "raise(SIGUSR1); assert(mine);", false),
+        ("masks_killed", block, "pthread_kill(pthread_self(), SIGUSR1); assert(mine);", false),
+        // It is blocked by one and handled by the other at the same time.
+        ("masks_both", block, "raise(SIGUSR1); assert(!blocked);", true),
+        (
+            "masks_later",
+            "mask(SIG_BLOCK); raise(SIGUSR1); assert(!mine); mask(SIG_UNBLOCK); assert(mine);",
+            "assert(!mine);",
+            false,
+        ),
+        (
+            "masks_inherited",
+            "mask(SIG_BLOCK); pthread_t t; pthread_create(&t, 0, (void *(*)(void *))raise, (void *)(long)SIGUSR1); pthread_join(t, 0); assert(!handled);",
+            "",
+            false,
+        ),
+    ] {
+        let (out, code) = explore(name, &program(before, p, q), &["-q", "--strategy", "dpor"]);
+        assert_eq!(code, Some(i32::from(failure)), "{name}: {out}");
+    }
+}
+
+/// A compare-and-swap whose bytes others store to one by one is explored completely.
+#[test]
+fn swaps_of_mixed_bytes() {
+    let before = "static union { _Atomic short both; _Atomic char each[2]; } u; atomic_int won;
+void *r(void *a) { u.each[1] = 1; return a; }";
+    let swap = "pthread_t t; pthread_create(&t, 0, r, 0); short old = 0x0101; if (atomic_compare_exchange_strong(&u.both, &old, 7)) won = 1; pthread_join(t, 0);";
+    for (name, p, failure) in [
+        ("mixed_swap", "u.each[0] = 1;", 0),
+        ("mixed_swap_wrong", "u.each[0] = 1; assert(!won);", 1),
+    ] {
+        let (out, code) = explore(name, &program(before, p, swap), &["-q", "--strategy", "dpor"]);
+        assert_eq!(code, Some(failure), "{name}: {out}");
+    }
+}
+
+/// Who was woken may wait again before the next signal comes, with store buffers, too.
+#[test]
+fn signals_one_after_the_other() {
+    let source = "#include <assert.h>
+#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+void *waiter(void *v) {
+    pthread_mutex_lock(&m);
+    pthread_cond_wait(&c, &m);
+    pthread_cond_wait(&c, &m);
+    assert(0);
+    return v;
+}
+void *signaller(void *v) { pthread_cond_signal(&c); pthread_cond_signal(&c); return v; }
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, waiter, 0);
+    pthread_create(&u, 0, signaller, 0);
+    pthread_join(u, 0);
+    pthread_join(t, 0);
+}
+";
+    for under in [&[][..], &["--under", "tso"], &["--under", "pso"]] {
+        let options = [&["-q", "--no-races", "--strategy", "dpor"], under].concat();
+        let (out, code) = explore("signals", source, &options);
+        assert_eq!(code, Some(1), "{under:?}: {out}");
+        for kind in ["assertion", "deadlock"] {
+            assert!(out.contains(kind), "{under:?} {kind}: {out}");
+        }
+    }
+}
+
+/// Transactions conflict by additions, although nobody uses the results.
+#[test]
+fn transactions_that_add() {
+    let source = "#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x, z;
+__attribute__((noinline)) void t1(void) { atomic_fetch_add(&x, 1); atomic_fetch_add(&z, 1); }
+__attribute__((noinline)) void t2(void) { atomic_fetch_add(&z, 1); atomic_fetch_add(&x, 1); }
+void *a(void *v) { t1(); return v; }
+void *b(void *v) { t2(); return v; }
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, a, 0);
+    pthread_create(&u, 0, b, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+}
+";
+    let (out, code) = explore("transactions_that_add", source, &["--transaction", "t1,t2"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("transactions: not serializable"), "{out}");
+}

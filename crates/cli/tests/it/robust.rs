@@ -130,8 +130,8 @@ fn two_stores_under_pso_only() {
               P1  line 5  MOV EBX,[x]  -fr->  read x=0, which the next overwrites
               P0  line 4  MOV [x],$1  (back at the start)
 
-            A fence between the two would prevent this run; `weakspot fence` finds the
-            cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence --model pso`
+            finds the cheapest fences that prevent all such runs.
 
             --- exit 1
         "#]],
@@ -187,8 +187,8 @@ fn an_update_overtakes() {
               q  line 10  s = x            -fr->  read x=0, which the next overwrites
               p  line  4  x = 1  (back at the start)
 
-            A fence between the two would prevent this run; `weakspot fence` finds the
-            cheapest fences that prevent all such runs.
+            A fence between the two would prevent this run; `weakspot fence --model pso-own`
+            finds the cheapest fences that prevent all such runs.
 
             --- exit 1
         "#]],
@@ -213,31 +213,33 @@ fn peterson() {
 
             A run of peterson under TSO, time running downwards
 
-            p[0]                              │ p[1]                             │ memory
-            ──────────────────────────────────┼──────────────────────────────────┼──────────
-                                              │                                  │ flag[0]=0
-                                              │                                  │ flag[1]=0
-                                              │                                  │ turn=0
-            while (i < ROUNDS)                │                                  │
-                                              │ while (i < ROUNDS)               │
-            flag[me] = 1                      │                                  │
-              buffers flag[0]=1 as (1)        │                                  │
-            turn = 1 - me                     │                                  │
-              buffers turn=1 as (2)           │                                  │
-            await (flag[1 - me] == 0 || turn… │                                  │
-              reads flag[1]=0 from memory     │                                  │
-                                              │ flag[me] = 1                     │ flag[1]=1
-                                              │   writes flag[1]=1 to memory     │
-                                              │ turn = 1 - me                    │ turn=0
-                                              │   writes turn=0 to memory        │
-                                              │ await (flag[1 - me] == 0 || tur… │
-                                              │   reads flag[0]=0 from memory    │
-            (1) flag[0]=1 reaches memory,     │                                  │ flag[0]=1
-              overtaken by await (flag[1 -    │                                  │
-              me] == …                        │                                  │
-            (2) turn=1 reaches memory,        │                                  │ turn=1
-              overtaken by await (flag[1 -    │                                  │
-              me] == …                        │                                  │
+            p[0]                           │ p[1]                          │ memory
+            ───────────────────────────────┼───────────────────────────────┼──────────
+                                           │                               │ flag[0]=0
+                                           │                               │ flag[1]=0
+                                           │                               │ turn=0
+            while (i < ROUNDS)             │                               │
+                                           │ while (i < ROUNDS)            │
+            flag[me] = 1                   │                               │
+              buffers flag[0]=1 as (1)     │                               │
+            turn = 1 - me                  │                               │
+              buffers turn=1 as (2)        │                               │
+            await (flag[1 - me]            │                               │
+              == 0 || turn == me)          │                               │
+              reads flag[1]=0 from memory  │                               │
+                                           │ flag[me] = 1                  │ flag[1]=1
+                                           │   writes flag[1]=1 to memory  │
+                                           │ turn = 1 - me                 │ turn=0
+                                           │   writes turn=0 to memory     │
+                                           │ await (flag[1 - me]           │
+                                           │   == 0 || turn == me)         │
+                                           │   reads flag[0]=0 from memory │
+            (1) flag[0]=1 reaches memory,  │                               │ flag[0]=1
+              overtaken by await (flag[1 - │                               │
+              me] == …                     │                               │
+            (2) turn=1 reaches memory,     │                               │ turn=1
+              overtaken by await (flag[1 - │                               │
+              me] == …                     │                               │
 
             p[0]'s store flag[0]=1 (line 16) was still in its buffer when p[0] loaded
             flag[1] (line 18).
@@ -540,6 +542,13 @@ fn help() {
                       Ask for more: that there are no triangular races (Owens 2010), which implies robustness;
                       TSO only
 
+                  --checkpoint <FILE>
+                      Write the search to this file now and then, and when it ends at a limit or a signal (one
+                      file, one model)
+
+                  --resume <FILE>
+                      Go on with the search in this file
+
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
@@ -572,6 +581,7 @@ fn help() {
                       - tex:      The same for LaTeX, with TikZ
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
+                      - tabular:  The same as a table of LaTeX
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 
@@ -622,6 +632,9 @@ fn help() {
             run as short as possible, and the cycle of events that shows that SC has no such
             run; -q leaves all but the first line out. The search explores SC runs only,
             never store buffers.
+
+            With --checkpoint, a search that was interrupted, killed or ended at a limit
+            goes on with --resume: same verdict, same counts, with any number of threads.
             --- exit 0
         "#]],
     );

@@ -773,7 +773,7 @@ fn paths_may_have_blanks() {
 /// Two threads whose executions are too many to be explored, the first of which breaks SC.
 fn endless() -> String {
     let front = "#include <stdatomic.h>\nvolatile int x, y, r1, r2; atomic_int n;";
-    let rounds = "for (int i = 0; i < 40; i++) atomic_fetch_add(&n, i);";
+    let rounds = "for (int i = 0; i < 40; i++) atomic_exchange(&n, i);";
     let p = format!("x = 1; r1 = y; {rounds}");
     let q = format!("y = 1; r2 = x; {rounds}");
     two(front, &p, &q, "1")

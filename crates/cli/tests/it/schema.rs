@@ -215,6 +215,13 @@ fn every_command() {
     .expect("written");
     let built = run(&["cc", "-g", "-pthread", "corpus/c/sb.c", "-o", &program], "");
     assert_eq!(built.code, Some(0), "{}", built.err);
+    for model in ["sc", "tso"] {
+        let log = run(&["litmus", "--model", model, "corpus/litmus/SB.litmus"], "").out;
+        std::fs::write(path(&format!("{model}.log")), log.replace("Model SC", "Model TSO"))
+            .expect("written");
+    }
+    let search = path("search.weak");
+    run(&["gen", "family", "lamport", "--size", "9", "-o", &search], "");
     for words in [
         "litmus --states --show corpus/litmus/SB.litmus corpus/litmus/MP.litmus corpus/litmus/n6.litmus",
         "litmus corpus/litmus corpus/litmus-c",
@@ -250,12 +257,15 @@ fn every_command() {
         "run --timeout 60s @sb",
         "run --robust --fences --transactions --timeout 60s @sb",
         "run --under tso @sb",
+        "run --report @page.html --timeout 60s @sb",
+        "reach --report @page.html --model sc @search.weak",
         "run --executions 1 @sb",
         "run --steps 2 @sb",
         "run @none",
         "certify corpus/litmus/SB.litmus @w.json",
         "certify corpus/litmus/SB.litmus @v.json",
         "certify corpus/litmus/MP.litmus @w.json",
+        "compare @sc.log @tso.log",
         "selfcheck --seed 1 --time 1s",
         "bench programs --timeout 60s dekker",
         "bench monitor --processes 2 --addresses 10 --events 100 --rounds 1",
@@ -272,6 +282,7 @@ fn every_command() {
         "log-event/other",
         "pair/accepted",
         "reported-pair/",
+        "robust/exploration",
         "run-end/impossible",
         "run-location/type",
         "run-thread/at",

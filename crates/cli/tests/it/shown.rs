@@ -84,3 +84,142 @@ fn no_time_at_all() {
     assert_eq!(code, Some(3), "{out}");
     assert!(out.contains("0 executions with 0 steps in "), "{out}");
 }
+
+/// What is on the stack of `main`, and of two threads that execute the same function.
+const LOCALS: &str = r"#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+struct pair { atomic_int want[2]; int count; };
+struct job { struct pair *pair; int me; };
+static void *run(void *arg) {
+    struct job *job = arg;
+    struct pair *p = job->pair;
+    atomic_store_explicit(&p->want[job->me], 1, memory_order_release);
+    if (!atomic_load_explicit(&p->want[!job->me], memory_order_acquire)) p->count++;
+    return NULL;
+}
+int main(void) {
+    struct pair pair = {0};
+    struct job left = {&pair, 0}, right = {&pair, 1};
+    pthread_t a, b;
+    pthread_create(&a, NULL, run, &left);
+    pthread_create(&b, NULL, run, &right);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+    assert(pair.count < 2);
+    return 0;
+}
+";
+
+/// Variables of functions have their names, whatever the compiler keeps their frames by.
+#[test]
+fn variables_of_functions_have_names() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = folder.join("locals.c");
+    std::fs::write(&source, LOCALS).expect("written");
+    for level in ["-O0", "-O2", "-fno-omit-frame-pointer"] {
+        let program = folder.join(format!("locals{level}"));
+        let (source, program) = (source.to_str().expect("UTF-8"), program.to_str().expect("UTF-8"));
+        let built = crate::run(&["cc", level, "-pthread", source, "-o", program], "");
+        assert_eq!(built.code, Some(0), "{}", built.err);
+        let ran = crate::run(&["run", program], "");
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+        // In words, and in the drawing with values, which are never cut.
+        assert!(ran.out.contains("run#1  wr pair.want[0]  at"), "{level}: {}", ran.out);
+        let words = ran.out.replace('│', " ");
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let words = words.join(" ").replace(" =", "=");
+        for part in [". wr pair.want[0]=1 ", ". rd pair.want[1]=0 ", ". rd pair.count=0 "] {
+            assert!(words.contains(part), "{level} {part}: {}", ran.out);
+        }
+        assert!(!ran.out.contains("0x"), "{level}: {}", ran.out);
+        // What nobody writes explains nothing.
+        assert!(!ran.out.contains("left.me"), "{level}: {}", ran.out);
+    }
+}
+
+/// Functions that are called one after the other have their variables at the same place.
+#[test]
+fn variables_at_the_same_place() {
+    let front = "struct s { _Atomic int a, b; };
+static void *w(void *p) { struct s *s = p; s->a = 1; return (void *)(long)s->b; }
+static int with(struct s *s) {
+    pthread_t t; void *r;
+    pthread_create(&t, 0, w, s); s->b = 1; int q = s->a; pthread_join(t, &r);
+    return q + (int)(long)r;
+}
+__attribute__((noinline)) static int first(void) { struct s one = {0}; return with(&one); }
+__attribute__((noinline)) static int second(void) { struct s two = {0}; return with(&two); }";
+    let source = format!(
+        "#include <assert.h>\n#include <pthread.h>\n{front}\n\
+         int main(void) {{ assert(first()); assert(second() == 2); return 0; }}\n"
+    );
+    let (out, code) = crate::failures::explore("same_place.c", &source, &["--no-races"]);
+    assert_eq!(code, Some(1), "{out}");
+    for part in ["one.a|two.a", "one.b|two.b"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+}
+
+/// Who fails behind a join has waited for all that the other thread did, whatever it did itself before.
+#[test]
+fn what_joined_threads_did_is_drawn() {
+    let source = "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x, go;
+int a, b;
+void *p(void *arg) { while (!atomic_load(&go)) {} a = atomic_exchange(&x, 1); return arg; }
+void *q(void *arg) { while (!atomic_load(&go)) {} b = atomic_exchange(&x, 2); return arg; }
+int main(void) {
+    pthread_t t[2];
+    pthread_create(&t[0], 0, p, 0);
+    pthread_create(&t[1], 0, q, 0);
+    atomic_store(&go, 1);
+    pthread_join(t[0], 0);
+    pthread_join(t[1], 0);
+    assert(a == 0);
+    return 0;
+}
+";
+    let (out, code) = explore("joined", source, &["--format", "json"]);
+    assert_eq!(code, Some(1), "{out}");
+    let object: serde_json::Value =
+        serde_json::from_str(out.lines().next().expect("a line")).expect("an object");
+    let steps = object["failures"][0]["run"]["steps"].as_array().expect("steps");
+    let of = |thread: u64| {
+        let steps = steps.iter().filter(move |step| step["thread"] == thread);
+        steps.map(|step| step["kind"].as_str().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let threads = object["failures"][0]["run"]["threads"].as_array().expect("threads");
+    let number = |name: &str| {
+        let at = threads.iter().position(|thread| thread["name"] == name);
+        at.expect("a thread") as u64
+    };
+    assert_eq!(of(number("main")), ["store", "fail"], "{out}");
+    assert_eq!(of(number("p#1")).last(), Some(&"update"), "{out}");
+    assert_eq!(of(number("q#2")).last(), Some(&"update"), "{out}");
+}
+
+/// An update that overtakes a store is executed by nobody, so that nothing is known of what comes of it.
+#[test]
+fn updates_that_overtake_are_not_executed() {
+    let front = "#include <stdatomic.h>
+atomic_int data, flag;
+int seen = 1;";
+    let p = "atomic_store_explicit(&data, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&flag, 1, ORDER);";
+    let q = "if (atomic_load(&flag)) seen = atomic_load(&data);";
+    let with = |order: &str| two(front, &p.replace("ORDER", order), q, "seen");
+    let options = ["--model", "pso", "--no-races"];
+    let (out, code) = explore("overtakes", &with("memory_order_relaxed"), &options);
+    assert!(
+        out.contains("PSO: unknown: executions with store buffers let each atomic update"),
+        "{out}"
+    );
+    assert!(out.contains("not known") && !out.contains("then     unnoticed"), "{out}");
+    assert_eq!(code, Some(3), "{out}");
+    let (out, code) = explore("waits", &with("memory_order_release"), &options);
+    assert!(out.contains("PSO: no execution fails"), "{out}");
+    assert_eq!(code, Some(0), "{out}");
+}

@@ -363,25 +363,27 @@ fn reach_peterson() {
             peterson TSO violated: the forbidden control points are reached together
             A run of peterson under TSO, time running downwards
 
-            p[0]                              │ p[1]                             │ memory
-            ──────────────────────────────────┼──────────────────────────────────┼──────────
-                                              │                                  │ flag[0]=0
-                                              │                                  │ flag[1]=0
-                                              │                                  │ turn=0
-            while (i < ROUNDS)                │                                  │
-            flag[me] = 1                      │                                  │
-              buffers flag[0]=1 as (1)        │                                  │
-            turn = 1 - me                     │                                  │
-              buffers turn=1 as (2)           │                                  │
-            await (flag[1 - me] == 0 || turn… │                                  │
-              reads flag[1]=0 from memory     │                                  │
-                                              │ while (i < ROUNDS)               │
-                                              │ flag[me] = 1                     │
-                                              │   buffers flag[1]=1 as (3)       │
-                                              │ turn = 1 - me                    │
-                                              │   buffers turn=0 as (4)          │
-                                              │ await (flag[1 - me] == 0 || tur… │
-                                              │   reads flag[0]=0 from memory    │
+            p[0]                          │ p[1]                          │ memory
+            ──────────────────────────────┼───────────────────────────────┼──────────
+                                          │                               │ flag[0]=0
+                                          │                               │ flag[1]=0
+                                          │                               │ turn=0
+            while (i < ROUNDS)            │                               │
+            flag[me] = 1                  │                               │
+              buffers flag[0]=1 as (1)    │                               │
+            turn = 1 - me                 │                               │
+              buffers turn=1 as (2)       │                               │
+            await (flag[1 - me]           │                               │
+              == 0 || turn == me)         │                               │
+              reads flag[1]=0 from memory │                               │
+                                          │ while (i < ROUNDS)            │
+                                          │ flag[me] = 1                  │
+                                          │   buffers flag[1]=1 as (3)    │
+                                          │ turn = 1 - me                 │
+                                          │   buffers turn=0 as (4)       │
+                                          │ await (flag[1 - me]           │
+                                          │   == 0 || turn == me)         │
+                                          │   reads flag[0]=0 from memory │
 
             The run ends with p[0] at cs, p[1] at cs.
             At the end (1) flag[0]=1 is still in the buffer of p[0].
@@ -405,25 +407,27 @@ fn reach_peterson() {
             peterson PSO violated: the forbidden control points are reached together
             A run of peterson under PSO, time running downwards
 
-            p[0]                              │ p[1]                             │ memory
-            ──────────────────────────────────┼──────────────────────────────────┼──────────
-                                              │                                  │ flag[0]=0
-                                              │                                  │ flag[1]=0
-                                              │                                  │ turn=0
-            while (i < ROUNDS)                │                                  │
-            flag[me] = 1                      │                                  │
-              buffers flag[0]=1 as (1)        │                                  │
-            turn = 1 - me                     │                                  │
-              buffers turn=1 as (2)           │                                  │
-            await (flag[1 - me] == 0 || turn… │                                  │
-              reads flag[1]=0 from memory     │                                  │
-                                              │ while (i < ROUNDS)               │
-                                              │ flag[me] = 1                     │
-                                              │   buffers flag[1]=1 as (3)       │
-                                              │ turn = 1 - me                    │
-                                              │   buffers turn=0 as (4)          │
-                                              │ await (flag[1 - me] == 0 || tur… │
-                                              │   reads flag[0]=0 from memory    │
+            p[0]                          │ p[1]                          │ memory
+            ──────────────────────────────┼───────────────────────────────┼──────────
+                                          │                               │ flag[0]=0
+                                          │                               │ flag[1]=0
+                                          │                               │ turn=0
+            while (i < ROUNDS)            │                               │
+            flag[me] = 1                  │                               │
+              buffers flag[0]=1 as (1)    │                               │
+            turn = 1 - me                 │                               │
+              buffers turn=1 as (2)       │                               │
+            await (flag[1 - me]           │                               │
+              == 0 || turn == me)         │                               │
+              reads flag[1]=0 from memory │                               │
+                                          │ while (i < ROUNDS)            │
+                                          │ flag[me] = 1                  │
+                                          │   buffers flag[1]=1 as (3)    │
+                                          │ turn = 1 - me                 │
+                                          │   buffers turn=0 as (4)       │
+                                          │ await (flag[1 - me]           │
+                                          │   == 0 || turn == me)         │
+                                          │   reads flag[0]=0 from memory │
 
             The run ends with p[0] at cs, p[1] at cs.
             At the end (1) flag[0]=1 is still in the buffer of p[0].
@@ -604,7 +608,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, svg, dot, tex, csv, markdown, sarif, github, litmus7]
+              [possible values: text, json, svg, dot, tex, csv, markdown, tabular, sarif, github, litmus7]
 
             For more information, try '--help'.
             --- exit 2
@@ -694,7 +698,7 @@ fn help() {
 
             Options:
                   --states
-                      List the final states in JSON, too
+                      List the final states in JSON, too; in tables, instead of counting tests
 
                   --show[=<STATE>]
                       Explain one final state by a run, drawn with a column per thread: the state that decides
@@ -743,6 +747,7 @@ fn help() {
                       - tex:      The same for LaTeX, with TikZ
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
+                      - tabular:  The same as a table of LaTeX
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
                       - litmus7:  The log of litmus7, for `weakspot compare`, with --run
@@ -830,6 +835,13 @@ fn help() {
                       - dual:     The complete procedure for finite data; TSO and PSO
                       - counters: Of counters that grow for ever, only their order and small differences
 
+                  --checkpoint <FILE>
+                      Write the search to this file now and then, and when it ends at a limit or a signal (one
+                      file, one model)
+
+                  --resume <FILE>
+                      Go on with the search in this file
+
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
@@ -866,6 +878,7 @@ fn help() {
                       - tex:      The same for LaTeX, with TikZ
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
+                      - tabular:  The same as a table of LaTeX
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 
@@ -913,6 +926,10 @@ fn help() {
             Holds if the control points that the program forbids are never reached together,
             no assertion fails, and the final states satisfy the condition. A violation is
             drawn as a run; -q leaves the drawing out.
+
+            With --checkpoint, a search that was interrupted, killed or ended at a limit
+            goes on with --resume: same verdict, same counts, with any number of threads.
+            That is for --model sc.
             --- exit 0
         "#]],
     );
