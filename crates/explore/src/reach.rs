@@ -21,11 +21,11 @@ pub enum Algorithm {
     Auto,
     /// Explore the store buffers themselves.
     Eager(Strategy),
-    /// Ask about SC only, and extend the program where it is not robust. TSO only.
+    /// Ask about SC only, and extend the program where it is not robust. TSO and PSO.
     Lazy,
-    /// The same, for the program with its loops unrolled more and more. TSO only.
+    /// The same, for the program with its loops unrolled more and more. TSO and PSO.
     Unroll,
-    /// The complete procedure for finite data. TSO only.
+    /// The complete procedure for finite data. TSO and PSO.
     Dual,
     /// Of counters that grow for ever, only their order and small differences.
     Counters,

@@ -2,33 +2,35 @@
 
 use super::facts::Facts;
 use super::graph::{Drains, Graphs, Item};
-use super::search::Source;
 
 /// What a store buffer has to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Buffer {
-    /// Oldest first, at least one.
-    pub(super) segments: Vec<Segment>,
-    /// No store-store fence comes behind the last one.
-    unfenced: bool,
+    /// Sorted by location; where there is none, anything may be.
+    pub(super) words: Vec<Word>,
+    /// Something is still to reach memory that comes behind: store-store fences wait.
+    fenced: bool,
 }
 
-/// The words between two store-store fences, sorted by location.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Segment(pub(super) Vec<Word>);
-
+/// What is there for one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     loc: u32,
+    /// Nothing follows.
     pub(super) closed: bool,
-    /// The last item is never committed, and may be behind further fences.
+    /// The last item is never committed, and may be behind store-store fences that do not wait.
     floats: bool,
+    /// Oldest first, perhaps among others.
     pub(super) items: Vec<Item>,
 }
 
-impl Segment {
+impl Buffer {
+    pub(super) fn new() -> Buffer {
+        Buffer { words: Vec::new(), fenced: false }
+    }
+
     fn at(&self, loc: u32) -> Option<&Word> {
-        self.0.iter().find(|w| w.loc == loc)
+        self.words.iter().find(|w| w.loc == loc)
     }
 
     /// The values at a location.
@@ -36,114 +38,79 @@ impl Segment {
         self.at(loc).map_or(&[], |w| &w.items)
     }
 
-    /// Whether nothing follows these, if this is the last segment.
+    /// Whether nothing follows these.
     pub(super) fn is_closed(&self, loc: u32) -> bool {
         self.at(loc).is_some_and(|w| w.closed)
     }
 
     fn set(&mut self, word: Word) {
-        self.0.retain(|w| w.loc != word.loc);
+        self.words.retain(|w| w.loc != word.loc);
         if word.closed || !word.items.is_empty() {
-            let at = self.0.partition_point(|w| w.loc < word.loc);
-            self.0.insert(at, word);
+            let at = self.words.partition_point(|w| w.loc < word.loc);
+            self.words.insert(at, word);
         }
     }
 
     /// The word of a location, to be changed.
     fn word(&self, loc: u32) -> Word {
-        self.at(loc).cloned().unwrap_or(Word {
-            loc,
-            closed: false,
-            floats: false,
-            items: Vec::new(),
-        })
+        let open = Word { loc, closed: false, floats: false, items: Vec::new() };
+        self.at(loc).cloned().unwrap_or(open)
     }
 
-    /// Nothing follows what is named for a location.
-    fn close(&mut self, loc: u32) {
-        self.set(Word { closed: true, ..self.word(loc) });
+    /// The same, where nothing follows what is named for a location.
+    pub(super) fn closed_at(&self, loc: u32) -> Buffer {
+        let mut buffer = self.clone();
+        buffer.set(Word { closed: true, ..self.word(loc) });
+        buffer
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.iter().all(|w| w.items.is_empty())
-    }
-}
-
-impl Buffer {
-    pub(super) fn new() -> Buffer {
-        Buffer { segments: vec![Segment::default()], unfenced: false }
-    }
-
-    pub(super) fn last(&self) -> &Segment {
-        &self.segments[self.segments.len() - 1]
-    }
-
-    fn last_mut(&mut self) -> &mut Segment {
-        let last = self.segments.len() - 1;
-        &mut self.segments[last]
-    }
-
-    /// Whether an empty buffer would do. Older segments are never empty.
+    /// Whether an empty buffer would do.
     pub(super) fn allows_empty(&self) -> bool {
-        self.segments.len() == 1 && self.segments[0].is_empty()
+        self.words.iter().all(|w| w.items.is_empty())
     }
 
-    /// Nothing but what is named is in the buffer of thread `t`, now in local state `local`.
-    fn close(&mut self, facts: &Facts, t: usize, local: u32) {
-        let last = self.last_mut();
-        last.0.iter_mut().for_each(|word| word.closed = true);
-        for loc in facts.buffered_at(t, local) {
-            last.close(loc);
-        }
+    /// Nothing is in the buffer of thread `t` in local state `local`.
+    fn empty(facts: &Facts, t: usize, local: u32) -> Buffer {
+        let nothing = |loc| Word { loc, closed: true, floats: false, items: Vec::new() };
+        Buffer { words: facts.buffered_at(t, local).map(nothing).collect(), fenced: false }
     }
 
     /// Leaves out that nothing is where nothing can be.
     pub(super) fn tidy(&mut self, facts: &Facts, t: usize, local: u32) {
         let needless = |w: &Word| w.items.is_empty() && !facts.can_be_buffered_at(t, local, w.loc);
-        self.last_mut().0.retain(|w| !needless(w));
-        self.unfenced &= facts.has_barriers(t);
+        self.words.retain(|w| !needless(w));
+        self.fenced &= facts.has_barriers(t);
     }
 
-    /// Before a load that returns `item`, from here or from memory.
+    /// Before a load that returns `item` from here.
     pub(super) fn before_load(
         &self,
         graphs: &Graphs<'_>,
         item: Item,
-        mut found: impl FnMut(Buffer, Source),
+        mut found: impl FnMut(Buffer),
     ) {
-        let loc = graphs.loc(item);
-        let mut word = self.last().word(loc);
+        let mut word = self.word(graphs.loc(item));
+        if word.items.last() == Some(&item) {
+            found(self.closed_at(word.loc));
+        }
         if !word.closed {
             word.items.push(item);
             (word.closed, word.floats) = (true, true);
             let mut buffer = self.clone();
-            buffer.last_mut().set(word);
-            found(buffer, Source::Own);
-        }
-        let closed = || {
-            let mut buffer = self.clone();
-            buffer.last_mut().close(loc);
-            buffer
-        };
-        // The newest store to the location that is named, whatever segment it is in.
-        let newest = self.segments.iter().rev().find_map(|s| s.items(loc).last());
-        match newest {
-            Some(&newest) if newest == item => found(closed(), Source::Own),
-            Some(_) => {}
-            None => found(closed(), Source::Memory),
+            buffer.set(word);
+            found(buffer);
         }
     }
 
     /// Before a store of `item` is issued.
     pub(super) fn before_store(&self, graphs: &Graphs<'_>, item: Item) -> Option<Buffer> {
-        let loc = graphs.loc(item);
-        let mut word = self.last().word(loc);
+        let mut word = self.word(graphs.loc(item));
         let mut buffer = self.clone();
         if word.items.last() == Some(&item) {
             word.items.pop();
-            buffer.unfenced |= !word.floats;
+            buffer.fenced |= !word.floats;
             (word.closed, word.floats) = (false, false);
-            buffer.last_mut().set(word);
+            buffer.set(word);
         } else if word.closed {
             return None;
         }
@@ -151,26 +118,11 @@ impl Buffer {
     }
 
     /// Before a store-store fence in local state `from`.
-    pub(super) fn before_barrier(
-        &self,
-        facts: &Facts,
-        (t, from): (usize, u32),
-        mut found: impl FnMut(Buffer),
-    ) {
-        if !self.unfenced {
-            // It is behind all that is asked for.
-            found(self.clone());
-        }
-        if self.segments.len() > 1 && self.last().is_empty() {
-            let mut buffer = self.clone();
-            buffer.segments.pop();
-            buffer.close(facts, t, from);
-            found(buffer);
-        }
-        if self.unfenced && self.allows_empty() {
-            let mut buffer = Buffer::new();
-            buffer.close(facts, t, from);
-            found(buffer);
+    pub(super) fn before_barrier(&self, facts: &Facts, (t, from): (usize, u32)) -> Option<Buffer> {
+        match self.fenced {
+            // It is behind all that is still to reach memory.
+            false => Some(self.clone()),
+            true => self.allows_empty().then(|| Buffer::empty(facts, t, from)),
         }
     }
 
@@ -183,81 +135,47 @@ impl Buffer {
     ) -> Option<Buffer> {
         match drains {
             Drains::Nothing => Some(self.clone()),
-            Drains::All => self.allows_empty().then(|| {
-                let mut buffer = Buffer::new();
-                buffer.close(facts, t, from);
-                buffer
-            }),
+            Drains::All => self.allows_empty().then(|| Buffer::empty(facts, t, from)),
             Drains::Own(loc) => {
-                let fits = self.segments.len() == 1 && self.segments[0].items(loc).is_empty();
-                fits.then(|| {
-                    let mut buffer = self.clone();
-                    buffer.last_mut().close(loc);
-                    buffer.unfenced = true;
-                    buffer
-                })
+                let fits = self.items(loc).is_empty();
+                fits.then(|| Buffer { fenced: true, ..self.closed_at(loc) })
             }
         }
     }
 
-    /// Before a store of `item` is committed. `pinned`: memory has to hold it.
+    /// Before a store of `item` is committed, where that is of use. `wanted`: memory has to hold it
+    /// at some time.
     pub(super) fn before_commit(
         &self,
         graphs: &Graphs<'_>,
         item: Item,
-        (pinned, fences): (bool, bool),
-        mut found: impl FnMut(Buffer),
-    ) {
-        let loc = graphs.loc(item);
-        let one = self.segments.len() == 1;
-        let mut word = self.segments[0].word(loc);
-        word.closed |= !one;
-        if pinned && word.floats && word.items == [item] {
-            // What a load found here is committed after all.
+        wanted: bool,
+    ) -> Option<Buffer> {
+        let mut word = self.word(graphs.loc(item));
+        (wanted || word.closed && word.items.is_empty()).then(|| {
             let mut buffer = self.clone();
-            buffer.segments[0].set(Word { floats: false, ..word.clone() });
-            found(buffer);
-        }
-        if pinned || word.closed && word.items.is_empty() {
             word.items.insert(0, item);
-            let mut buffer = self.clone();
-            buffer.segments[0].set(word);
-            found(buffer);
-        }
-        let nothing = one && self.segments[0].0.is_empty() && !self.unfenced;
-        if fences && !nothing {
-            let mut buffer = self.clone();
-            let mut front = Segment::default();
-            front.set(Word { loc, closed: true, floats: false, items: vec![item] });
-            buffer.segments.insert(0, front);
-            found(buffer);
-        }
+            buffer.set(word);
+            buffer
+        })
     }
 
     pub(super) fn pack(&self, words: &mut Vec<u32>) {
-        words.push((self.segments.len() as u32) << 1 | u32::from(self.unfenced));
-        for segment in &self.segments {
-            words.push(segment.0.len() as u32);
-            for word in &segment.0 {
-                words.push(word.loc << 2 | u32::from(word.floats) << 1 | u32::from(word.closed));
-                words.push(word.items.len() as u32);
-                words.extend_from_slice(&word.items);
-            }
+        words.push((self.words.len() as u32) << 1 | u32::from(self.fenced));
+        for word in &self.words {
+            words.push(word.loc << 2 | u32::from(word.floats) << 1 | u32::from(word.closed));
+            words.push(word.items.len() as u32);
+            words.extend_from_slice(&word.items);
         }
     }
 
     pub(super) fn unpack(words: &mut &[u32]) -> Buffer {
         let head = take(words);
-        let segments = (0..head >> 1).map(|_| {
-            let count = take(words);
-            let word = |_| {
-                let Packed { loc, closed, floats, items } = take_word(words);
-                Word { loc, closed, floats, items: items.to_vec() }
-            };
-            Segment((0..count).map(word).collect())
-        });
-        let segments = segments.collect();
-        Buffer { segments, unfenced: head & 1 == 1 }
+        let word = |_| {
+            let Packed { loc, closed, floats, items } = take_word(words);
+            Word { loc, closed, floats, items: items.to_vec() }
+        };
+        Buffer { words: (0..head >> 1).map(word).collect(), fenced: head & 1 == 1 }
     }
 }
 
@@ -284,7 +202,7 @@ fn take_word<'w>(words: &mut &'w [u32]) -> Packed<'w> {
 }
 
 /// Whether `a` can be found in `b` by leaving out items.
-pub(super) fn is_found_in(a: &[u32], b: &[u32]) -> bool {
+fn is_found_in(a: &[u32], b: &[u32]) -> bool {
     let mut left = a.iter().peekable();
     for item in b {
         left.next_if(|next| *next == item);
@@ -292,7 +210,7 @@ pub(super) fn is_found_in(a: &[u32], b: &[u32]) -> bool {
     left.peek().is_none()
 }
 
-/// Whether the word `a` asks for no more than `b`, both of last segments or both of others.
+/// Whether the word `a` asks for no more than `b`.
 fn is_weaker_word(a: Packed<'_>, b: Packed<'_>) -> bool {
     let same_end = a.items.last() == b.items.last();
     // What floats is not where other items are; where anything else is, it may be.
@@ -304,60 +222,42 @@ fn is_weaker_word(a: Packed<'_>, b: Packed<'_>) -> bool {
 /// Whether the packed buffer at the front of `a` asks for no more than that at the front of `b`;
 /// takes both off. If not, what is left of them means nothing.
 pub(super) fn takes_weaker_buffer(a: &mut &[u32], b: &mut &[u32]) -> bool {
-    let (head, other) = (take(a), take(b));
-    let (count, others) = (head >> 1, other >> 1);
-    if count > others || head & 1 == 1 && (other & 1 == 0 || count != others) {
+    let (mine, theirs) = (take(a), take(b));
+    if mine & 1 > theirs & 1 {
         return false;
     }
-    for i in 0..others {
-        let mut theirs = take(b);
-        if i < count {
-            let last = i + 1 == count;
-            for _ in 0..take(a) {
-                let mine = take_word(a);
-                let (their, skipped) = take_up_to(mine.loc, &mut theirs, b);
-                let nothing = Packed { loc: mine.loc, closed: false, floats: false, items: &[] };
-                let mut their = their.unwrap_or(nothing);
-                // More to the same location may follow in another segment.
-                their.closed &= !last || i + 1 == others;
-                if !is_weaker_word(mine, their) || !last && skipped {
-                    return false;
-                }
-            }
-            let (_, skipped) = take_up_to(u32::MAX, &mut theirs, b);
-            if !last && skipped {
-                return false;
-            }
-        } else {
-            take_up_to(u32::MAX, &mut theirs, b);
+    let mut left = theirs >> 1;
+    for _ in 0..mine >> 1 {
+        let word = take_word(a);
+        if !take_up_to(word.loc, &mut left, b).is_some_and(|their| is_weaker_word(word, their)) {
+            return false;
         }
     }
+    take_up_to(u32::MAX, &mut left, b);
     true
 }
 
-/// Takes the next words of a segment off, of which `count` are left, up to the one of `loc`, which
-/// is returned. They are sorted. And whether others were skipped.
-fn take_up_to<'w>(loc: u32, count: &mut u32, words: &mut &'w [u32]) -> (Option<Packed<'w>>, bool) {
-    let mut skipped = false;
-    while *count > 0 {
+/// Takes the next words of a buffer off, of which `left` are there, up to the one of `loc`, which is
+/// returned. They are sorted.
+fn take_up_to<'w>(loc: u32, left: &mut u32, words: &mut &'w [u32]) -> Option<Packed<'w>> {
+    while *left > 0 {
         let mut rest = *words;
         let word = take_word(&mut rest);
         if word.loc > loc {
             break;
         }
         *words = rest;
-        *count -= 1;
+        *left -= 1;
         if word.loc == loc {
-            return (Some(word), skipped);
+            return Some(word);
         }
-        skipped = true;
     }
-    (None, skipped)
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffer, Segment, Word, takes_weaker_buffer};
+    use super::{Buffer, Word, takes_weaker_buffer};
 
     fn buffer(words: &[(u32, bool, bool, &[u32])]) -> Buffer {
         let word = |&(loc, closed, floats, items): &(u32, bool, bool, &[u32])| Word {
@@ -366,7 +266,7 @@ mod tests {
             floats,
             items: items.to_vec(),
         };
-        Buffer { segments: vec![Segment(words.iter().map(word).collect())], unfenced: false }
+        Buffer { words: words.iter().map(word).collect(), fenced: false }
     }
 
     fn check(a: &Buffer, b: &Buffer, expected: (bool, bool)) {
@@ -401,15 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn segments_but_the_last_are_exact() {
-        let one = buffer(&[(0, true, false, &[1])]);
-        let mut fenced = one.clone();
-        fenced.segments.push(Segment::default());
-        check(&buffer(&[(0, false, false, &[1])]), &fenced, (true, false));
-        check(&one, &fenced, (false, false));
-        let mut more = fenced.clone();
-        more.segments[0] =
-            buffer(&[(0, true, false, &[1]), (1, true, false, &[5])]).segments[0].clone();
-        check(&fenced, &more, (false, false));
+    fn where_fences_need_not_wait_is_weaker() {
+        let free = buffer(&[(0, false, false, &[1])]);
+        check(&free, &Buffer { fenced: true, ..free.clone() }, (true, false));
+        let more = buffer(&[(0, false, false, &[1]), (1, true, false, &[])]);
+        check(&free, &Buffer { fenced: true, ..more }, (true, false));
     }
 }

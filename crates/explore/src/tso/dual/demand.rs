@@ -313,11 +313,14 @@ impl Demand {
         }
     }
 
+    /// Whether memory has to hold `item` now, or had to earlier.
+    pub(crate) fn is_wanted(&self, item: Item) -> bool {
+        self.pins.contains(&item) || self.wants.iter().any(|w| w.reads.contains(&item))
+    }
+
     /// The writes of a thread in any local state that could give what is wanted.
     fn useful_writes(&self, graphs: &Graphs<'_>, t: usize) -> Vec<u32> {
-        let wanted = |item: &Item| {
-            self.pins.contains(item) || self.wants.iter().any(|w| w.reads.contains(item))
-        };
+        let wanted = |item: &Item| self.is_wanted(*item);
         let useful = |label: Label| match label {
             Label::Silent | Label::Load(_) | Label::Barrier => false,
             Label::Store(item) => wanted(&item),

@@ -30,9 +30,8 @@ struct ThreadFacts {
     buffered_at: Rows,
     /// Locations to which the thread may not have stored yet.
     untouched: Rows,
-    /// How many store-store fences there may be in the store buffer under PSO; the last one is for
-    /// [`ANY`].
-    barriers: Vec<u32>,
+    /// Whether there are store-store fences.
+    barriers: bool,
     ways: Vec<Option<Rc<Ways>>>,
     distance: Vec<u32>,
 }
@@ -154,15 +153,9 @@ impl Facts {
         self.threads[t].untouched.has(local, loc)
     }
 
-    /// How many store-store fences there may be in the thread's store buffer under PSO.
-    pub(crate) fn barriers(&self, t: usize, local: u32) -> u32 {
-        let barriers = &self.threads[t].barriers;
-        if local == ANY { barriers[barriers.len() - 1] } else { barriers[local as usize] }
-    }
-
     /// Whether the thread has store-store fences.
     pub(crate) fn has_barriers(&self, t: usize) -> bool {
-        self.barriers(t, ANY) > 0
+        self.threads[t].barriers
     }
 
     /// The least number of steps that matter from where the thread starts to `local`.
@@ -188,7 +181,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         pending: Rows::new(n + 1, items),
         buffered: Rows::new(n + 1, items),
         buffered_at: Rows::new(n + 1, locs),
-        barriers: Vec::new(),
+        barriers: false,
         untouched: Rows::new(n + 1, locs),
         ways: vec![None; n],
         distance: Vec::new(),
@@ -196,6 +189,7 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
     let mut from: Vec<Vec<u32>> = vec![Vec::new(); n];
     for (a, arc) in graphs.arcs.iter().enumerate().filter(|(_, a)| a.thread as usize == t) {
         from[arc.from as usize].push(a as u32);
+        facts.barriers |= arc.label == Label::Barrier;
     }
     let init = graphs.threads[t].init as usize;
     for loc in 0..locs as u32 {
@@ -203,7 +197,6 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         facts.untouched.set(n, loc);
     }
     facts.distance = distances(graphs, init, &from);
-    facts.barriers = barriers(graphs, init, &from);
     let (mut waits, mut reached) = (vec![false; n], vec![false; n]);
     let mut todo = vec![init];
     while let Some(q) = todo.pop() {
@@ -268,35 +261,6 @@ fn thread_facts(graphs: &Graphs<'_>, t: usize, at_loc: &[Vec<u64>]) -> ThreadFac
         }
     }
     facts
-}
-
-/// Per local state the number of store-store fences on a way to it without anything that empties
-/// the buffer; then the largest of them. More than so many are as many as you like.
-fn barriers(graphs: &Graphs<'_>, init: usize, from: &[Vec<u32>]) -> Vec<u32> {
-    const MANY: u32 = 64;
-    let mut most: Vec<Option<u32>> = vec![None; from.len()];
-    most[init] = Some(0);
-    let mut todo = vec![init];
-    while let Some(q) = todo.pop() {
-        for &a in &from[q] {
-            let arc = &graphs.arcs[a as usize];
-            let before = most[q].unwrap_or(0);
-            let after = match arc.label {
-                Label::Barrier if before >= MANY => u32::MAX,
-                Label::Barrier => before + 1,
-                Label::Atomic(_) => 0,
-                _ => before,
-            };
-            let to = &mut most[arc.to as usize];
-            if to.is_none_or(|to| to < after) {
-                *to = Some(after);
-                todo.push(arc.to as usize);
-            }
-        }
-    }
-    let mut most: Vec<u32> = most.into_iter().map(Option::unwrap_or_default).collect();
-    most.push(most.iter().copied().max().unwrap_or(0));
-    most
 }
 
 /// Per local state the least number of steps that matter from `init` to it.

@@ -1,5 +1,5 @@
-//! Demands under PSO. No dual view is needed here: with one queue per thread and address, the
-//! machine itself is well structured, store buffers and all.
+//! Demands under PSO: buffers with a queue per address for what is between two store-store fences,
+//! and the dual view for all else.
 //!
 //! A store in a buffer that is followed by another one to the same address can be committed
 //! together with that one, and nobody notices. So whatever a state can do, a state can do that has
@@ -12,28 +12,33 @@
 //!
 //! Going back in time, a commit takes the pin off its location and adds to the old end of a word;
 //! issuing a store takes off the new end, and before that anything may have been there (open), or it
-//! takes off nothing where the word is open. A load from memory pins, and needs an empty closed
-//! word; one from the buffer closes the word behind its value. If that value is not in the word, it
-//! is never committed, and added as one that *floats*.
+//! takes off nothing where the word is open.
 //!
-//! When a load read memory is not fixed at once. Its item is added to the *reads* of its thread, oldest
-//! first: values that memory holds at times up to now, in this order. From the other end they are
-//! *settled*: memory holds them now. That is put off until a write to their location is taken back,
-//! or the thread commits to that location, or needs an empty buffer, or the run has come to its
-//! start. While a read of a location is not settled, nothing is in the thread's buffer for it.
+//! That is not so any more if a store waits behind a store-store fence for stores to other
+//! addresses. So none does: a store-store fence is taken when all before it has been committed. It
+//! is the loads behind it that were earlier then, as under TSO. Each thread has a *view*, a time in
+//! the past that only moves forward. A load returns the thread's newest store to its location if
+//! that is in the buffer, or was committed later than the view; else what memory held at the view.
+//! Fences, updates and blocks need the view to be now. What loads to come have to see is in the
+//! *wants* of [`demand`](super::demand), where a commit is what a store is there.
 //!
-//! Store-store fences cut a buffer into *segments*, of which only the oldest commits. What is in
-//! the older ones has to go before what is wanted of the last, so nothing may be there that is not
-//! asked for: their words are all closed, and those that are not named are empty. In the last one
-//! words that are not named are open and empty. What comes behind a further fence is "anything";
-//! only an item that floats may be there. Where a store was issued that is not there, there was no
-//! further fence yet (*unfenced*).
+//! This reaches the same control points, registers and memories as the machine: take a run of the
+//! machine. Let each instruction be taken when all before it is done and, behind a store-store
+//! fence, all before that is committed; loads at the view of the time when the machine has them.
+//! Commits stay where they are: they come behind the stores, which the machine issues no later, and
+//! behind the fences that they waited for. The other way round, loads are moved to their views, all
+//! else follows the instruction before it, and commits stay.
+//!
+//! Stores that are never committed keep fences behind them from being taken. So a fence need not
+//! wait if nothing behind it is committed or needs an empty buffer (see [`Buffer`]). Where a load
+//! returns a store that is never committed, that is added to the word as one that *floats*: it may be
+//! behind such fences.
 //!
 //! Words over finitely many values with the same last letter are well-quasi-ordered (Higman), and so
-//! are buffers of a bounded number of segments. Where store-store fences are in loops without
-//! anything that drains the buffer, there is no such bound, and the search may not end.
+//! are wants; so the search ends.
 
-use super::buffer::{Buffer, Segment, Word, is_found_in, takes_weaker_buffer};
+use super::buffer::{Buffer, Word, takes_weaker_buffer};
+use super::demand::{Demand, Wants, takes_weaker_wants};
 use super::facts::{ANY, Facts};
 use super::graph::{Drains, Graphs, Item, Label};
 use super::search::{Back, Demanded, Source};
@@ -41,76 +46,18 @@ use super::search::{Back, Demanded, Source};
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PsoDemand {
-    locals: Vec<u32>,
-    /// Sorted; at most one per location.
-    pins: Vec<Item>,
+    /// All but the buffers.
+    seen: Demand,
     pub(super) buffers: Vec<Buffer>,
-    /// Per thread, oldest first.
-    reads: Vec<Vec<Item>>,
 }
 
 impl PsoDemand {
-    /// The same, but for thread `t`: its buffer, and where it is.
-    fn with(&self, facts: &Facts, t: usize, from: u32, mut buffer: Buffer) -> PsoDemand {
-        buffer.tidy(facts, t, from);
-        let mut demand = self.clone();
-        demand.buffers[t] = buffer;
-        demand.locals[t] = from;
-        demand
-    }
-
-    /// Drops reads that memory serves now.
-    fn settle(&mut self) {
-        for reads in &mut self.reads {
-            while reads.last().is_some_and(|newest| self.pins.contains(newest)) {
-                reads.pop();
-            }
-        }
-    }
-
-    /// Settles the newest read of thread `t`, and pins it. `None` if that cannot be.
-    fn settle_one(&mut self, graphs: &Graphs<'_>, t: usize) -> Option<Item> {
-        let newest = *self.reads[t].last()?;
-        self.pin(graphs, newest).then(|| self.reads[t].pop())?
-    }
-
-    /// Settles all reads of thread `t` of this location, or all at all; false if that cannot be.
-    fn settle_all(&mut self, graphs: &Graphs<'_>, t: usize, loc: Option<u32>) -> bool {
-        while self.reads[t].iter().any(|&r| loc.is_none_or(|loc| graphs.loc(r) == loc)) {
-            if self.settle_one(graphs, t).is_none() {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Calls `found` with every way to settle reads (from thread `t` on) such that the last one
-    /// settled of each thread is in `written`.
-    fn settle_some(
-        self,
-        graphs: &Graphs<'_>,
-        t: usize,
-        written: &[Item],
-        found: &mut dyn FnMut(PsoDemand),
-    ) {
-        if t == self.reads.len() {
-            return found(self);
-        }
-        let mut deeper = None;
-        if self.reads[t].iter().any(|r| written.contains(r)) {
-            let mut demand = self.clone();
-            while let Some(item) = demand.settle_one(graphs, t) {
-                if written.contains(&item) {
-                    demand.settle();
-                    deeper = Some(demand);
-                    break;
-                }
-            }
-        }
-        self.settle_some(graphs, t + 1, written, found);
-        if let Some(demand) = deeper {
-            demand.settle_some(graphs, t, written, found);
-        }
+    /// With this buffer of thread `t`, which is in `seen` now.
+    fn with(&self, facts: &Facts, t: usize, seen: Demand, mut buffer: Buffer) -> PsoDemand {
+        buffer.tidy(facts, t, seen.locals[t]);
+        let mut buffers = self.buffers.clone();
+        buffers[t] = buffer;
+        PsoDemand { seen, buffers }
     }
 
     fn before_arc(
@@ -123,45 +70,65 @@ impl PsoDemand {
         let arc = graphs.arcs[a as usize];
         let (t, from) = (arc.thread as usize, arc.from);
         let buffer = &self.buffers[t];
+        let there = || {
+            let mut seen = self.seen.clone();
+            seen.locals[t] = from;
+            seen
+        };
         let by = |source| Back::Arc(a, source);
         match arc.label {
             Label::Silent => {}
-            Label::Load(item) => buffer.before_load(graphs, item, |buffer, source| {
-                let mut demand = self.with(facts, t, from, buffer);
-                if source == Source::Memory && demand.reads[t].first() != Some(&item) {
-                    demand.reads[t].insert(0, item);
-                    demand.settle();
-                }
-                found.push((demand, by(source)));
-            }),
-            Label::Store(item) => {
-                if let Some(buffer) = buffer.before_store(graphs, item) {
-                    found.push((self.with(facts, t, from, buffer), by(Source::Memory)));
+            Label::Load(item) => {
+                buffer.before_load(graphs, item, |buffer| {
+                    found.push((self.with(facts, t, there(), buffer), by(Source::Own)));
+                });
+                if buffer.items(graphs.loc(item)).is_empty() {
+                    self.before_load(graphs, facts, (a, item), found);
                 }
             }
-            Label::Barrier => buffer.before_barrier(facts, (t, from), |buffer| {
-                found.push((self.with(facts, t, from, buffer), by(Source::Memory)));
-            }),
+            Label::Store(item) => {
+                if let Some(buffer) = buffer.before_store(graphs, item) {
+                    found.push((self.with(facts, t, there(), buffer), by(Source::Memory)));
+                }
+            }
+            Label::Barrier => {
+                if let Some(buffer) = buffer.before_barrier(facts, (t, from)) {
+                    found.push((self.with(facts, t, there(), buffer), by(Source::Memory)));
+                }
+            }
             Label::Atomic(i) => {
                 let atomic = &graphs.atomics[i as usize];
                 let Some(buffer) = buffer.before_drain(facts, (t, from), atomic.drains) else {
                     return;
                 };
-                let mut demand = self.with(facts, t, from, buffer);
-                let fits = atomic.writes.iter().all(|&w| demand.pin(graphs, w));
-                if !fits || !demand.settle_all(graphs, t, None) {
-                    return;
-                }
-                demand.settle();
-                demand.settle_some(graphs, 0, &atomic.writes, &mut |mut demand| {
-                    demand.pins.retain(|p| !atomic.writes.contains(p));
-                    if atomic.reads.iter().all(|&r| demand.pin(graphs, r)) {
-                        demand.settle();
-                        found.push((demand, by(Source::Memory)));
-                    }
+                let effects = (&atomic.reads[..], &atomic.writes[..]);
+                self.seen.before_atomic(graphs, t, from, effects, &mut |seen| {
+                    found.push((self.with(facts, t, seen, buffer.clone()), by(Source::Memory)));
                 });
             }
         }
+    }
+
+    /// Before a load of `item` along arc `a` that returns what memory held, or a store that has been
+    /// committed since: nothing is in the buffer.
+    fn before_load(
+        &self,
+        graphs: &Graphs<'_>,
+        facts: &Facts,
+        (a, item): (u32, Item),
+        found: &mut Vec<(Self, Back)>,
+    ) {
+        let arc = graphs.arcs[a as usize];
+        let (t, from) = (arc.thread as usize, arc.from);
+        let buffer = self.buffers[t].closed_at(graphs.loc(item));
+        let pending = is_pending(facts, t, from, item);
+        self.seen.wants[t].before_load(graphs, item, pending, |wants, source| {
+            let mut seen = self.seen.clone();
+            seen.locals[t] = from;
+            seen.wants[t] = wants;
+            seen.settle();
+            found.push((self.with(facts, t, seen, buffer.clone()), Back::Arc(a, source)));
+        });
     }
 
     fn before_commits(
@@ -171,46 +138,29 @@ impl PsoDemand {
         t: usize,
         found: &mut Vec<(Self, Back)>,
     ) {
+        let local = self.seen.locals[t];
         for item in 0..graphs.items.len() as Item {
-            let loc = graphs.loc(item);
-            if !facts.can_be_buffered(t, self.locals[t], item) {
+            if !facts.can_be_buffered(t, local, item) {
                 continue;
             }
-            let mut after = self.clone();
-            if !after.settle_all(graphs, t, Some(loc)) {
+            let wanted = self.seen.is_wanted(item);
+            let Some(buffer) = self.buffers[t].before_commit(graphs, item, wanted) else {
                 continue;
-            }
-            let wanted = after.is_wanted(item);
-            if !after.pin(graphs, item) {
-                continue;
-            }
-            after.settle();
-            let how = (wanted, facts.has_barriers(t));
-            self.buffers[t].before_commit(graphs, item, how, |buffer| {
-                after.clone().settle_some(graphs, 0, &[item], &mut |mut demand| {
-                    demand.pins.retain(|&p| p != item);
-                    demand.buffers[t] = buffer.clone();
-                    demand.settle();
-                    found.push((demand, Back::Commit(t as u32, item)));
-                });
+            };
+            self.seen.before_store(graphs, t, local, item, &mut |seen| {
+                let before = self.with(facts, t, seen, buffer.clone());
+                found.push((before, Back::Commit(t as u32, item)));
             });
         }
-    }
-
-    /// Whether memory has to hold `item` now, or had to earlier.
-    fn is_wanted(&self, item: Item) -> bool {
-        self.pins.contains(&item) || self.reads.iter().any(|r| r.contains(&item))
     }
 
     /// The writes of a thread in any local state that could give what is wanted.
     fn useful_writes(&self, graphs: &Graphs<'_>, t: usize) -> Vec<u32> {
         let useful = |label: Label| match label {
             Label::Silent | Label::Load(_) | Label::Barrier => false,
-            Label::Store(item) => {
-                self.buffers[t].last().items(graphs.loc(item)).last() == Some(&item)
-            }
+            Label::Store(item) => self.asks_for(graphs, t, item),
             Label::Atomic(a) => {
-                graphs.atomics[a as usize].writes.iter().any(|&w| self.is_wanted(w))
+                graphs.atomics[a as usize].writes.iter().any(|&w| self.seen.is_wanted(w))
             }
         };
         let arcs = graphs.arcs.iter().enumerate();
@@ -218,29 +168,23 @@ impl PsoDemand {
         useful.map(|(a, _)| a as u32).collect()
     }
 
-    /// Whether thread `t` has to take loads next that can be taken at once, or stores that are asked
-    /// for. A load has to wait if it might return a store that was committed since: its word says
-    /// that nothing is there, but a commit may have to be taken back first.
+    /// Whether `item` is to be the newest of its word in the buffer of thread `t`.
+    fn asks_for(&self, graphs: &Graphs<'_>, t: usize, item: Item) -> bool {
+        self.buffers[t].items(graphs.loc(item)).last() == Some(&item)
+    }
+
+    /// Whether thread `t` has to take loads next, or stores that are asked for.
     fn is_next(&self, graphs: &Graphs<'_>, facts: &mut Facts, t: usize) -> bool {
-        if self.locals[t] == ANY {
+        let local = self.seen.locals[t];
+        if local == ANY {
             return false;
         }
-        let ways = facts.ways(graphs, t, self.locals[t]);
-        let last = self.buffers[t].last();
+        let ways = facts.ways(graphs, t, local);
         !ways.initial
-            && ways.arcs.iter().all(|&a| {
-                let arc = &graphs.arcs[a as usize];
-                match arc.label {
-                    Label::Load(item) => {
-                        let loc = graphs.loc(item);
-                        let named = |s: &Segment| !s.items(loc).is_empty();
-                        self.buffers[t].segments.iter().any(named)
-                            || !last.is_closed(loc)
-                            || !facts.can_be_buffered_at(t, arc.from, loc)
-                    }
-                    Label::Store(item) => last.items(graphs.loc(item)).last() == Some(&item),
-                    Label::Silent | Label::Barrier | Label::Atomic(_) => false,
-                }
+            && ways.arcs.iter().all(|&a| match graphs.arcs[a as usize].label {
+                Label::Load(_) => true,
+                Label::Store(item) => self.asks_for(graphs, t, item),
+                Label::Silent | Label::Barrier | Label::Atomic(_) => false,
             })
     }
 
@@ -248,13 +192,13 @@ impl PsoDemand {
     /// made it, or the newer ones are in the buffer.
     fn can_hold(&self, graphs: &Graphs<'_>, facts: &Facts, item: Item) -> bool {
         let loc = graphs.loc(item);
+        let locals = &self.seen.locals;
         let may_wait = |t: usize| {
             let buffer = &self.buffers[t];
-            let empty = buffer.segments.iter().all(|s| s.items(loc).is_empty())
-                && buffer.last().is_closed(loc);
-            !empty && facts.can_be_buffered_at(t, self.locals[t], loc)
+            let empty = buffer.items(loc).is_empty() && buffer.is_closed(loc);
+            !empty && facts.can_be_buffered_at(t, locals[t], loc)
         };
-        let threads = || self.locals.iter().copied().enumerate();
+        let threads = || locals.iter().copied().enumerate();
         threads().any(|(t, q)| match may_wait(t) {
             true => facts.can_be_stored(t, q, item),
             false => facts.can_be_newest(t, q, item),
@@ -263,31 +207,31 @@ impl PsoDemand {
     }
 }
 
+/// Whether thread `t` can have `item` in its buffer, with no newer store to its location.
+fn is_pending(facts: &Facts, t: usize, local: u32, item: Item) -> bool {
+    facts.can_be_buffered(t, local, item) && facts.can_be_newest(t, local, item)
+}
+
 impl Demanded for PsoDemand {
     fn anything(graphs: &Graphs<'_>) -> PsoDemand {
-        let n = graphs.threads.len();
-        PsoDemand {
-            locals: vec![ANY; n],
-            pins: Vec::new(),
-            buffers: vec![Buffer::new(); n],
-            reads: vec![Vec::new(); n],
-        }
+        let buffers = vec![Buffer::new(); graphs.threads.len()];
+        PsoDemand { seen: Demand::anything(graphs), buffers }
     }
 
     fn locals(&self) -> &[u32] {
-        &self.locals
+        &self.seen.locals
     }
 
     fn place(&mut self, t: usize, local: u32) {
-        self.locals[t] = local;
+        self.seen.place(t, local);
     }
 
     fn pins(&mut self) -> &mut Vec<Item> {
-        &mut self.pins
+        &mut self.seen.pins
     }
 
     fn drain(&mut self, facts: &Facts, t: usize, drains: Drains) {
-        let at = (t, self.locals[t]);
+        let at = (t, self.seen.locals[t]);
         if let Some(mut buffer) = self.buffers[t].before_drain(facts, at, drains) {
             buffer.tidy(facts, t, at.1);
             self.buffers[t] = buffer;
@@ -295,11 +239,13 @@ impl Demanded for PsoDemand {
     }
 
     fn before(&self, graphs: &Graphs<'_>, facts: &mut Facts, found: &mut Vec<(Self, Back)>) {
-        // What a thread has to do and what asks for nothing that other steps could change can be
-        // the next step backwards, and nothing else has to be tried.
-        let only = (0..self.locals.len()).find(|&t| self.is_next(graphs, facts, t));
-        for t in only.map_or(0..self.locals.len(), |t| t..t + 1) {
-            let arcs = match self.locals[t] {
+        // A load that a thread has to take can be the next step backwards, and nothing else has to
+        // be tried: at a later time it still has its view. The same goes for a store that stays in the
+        // buffer.
+        let n = self.buffers.len();
+        let only = (0..n).find(|&t| self.is_next(graphs, facts, t));
+        for t in only.map_or(0..n, |t| t..t + 1) {
+            let arcs = match self.seen.locals[t] {
                 ANY => self.useful_writes(graphs, t),
                 local => facts.ways(graphs, t, local).arcs.clone(),
             };
@@ -313,51 +259,46 @@ impl Demanded for PsoDemand {
     }
 
     fn is_plausible(&self, graphs: &Graphs<'_>, facts: &Facts) -> bool {
-        let buffers = || self.buffers.iter().zip(&self.locals).enumerate();
-        let held = |&item: &Item| {
-            let mut threads = self.locals.iter().enumerate();
-            graphs.is_initial(item) || threads.any(|(t, &q)| facts.can_be_stored(t, q, item))
-        };
-        self.pins.iter().all(|&item| self.can_hold(graphs, facts, item))
-            && self.reads.iter().flatten().all(held)
-            && buffers().all(|(t, (buffer, &local))| {
-                let words = || buffer.segments.iter().flat_map(|s| &s.0);
+        let Demand { locals, pins, wants } = &self.seen;
+        let threads = || self.buffers.iter().zip(locals).enumerate();
+        pins.iter().all(|&item| self.can_hold(graphs, facts, item))
+            && wants.iter().zip(locals).enumerate().all(|(t, (wants, &local))| {
+                wants.owns.iter().all(|o| is_pending(facts, t, local, o.0))
+                    && wants.reads.iter().all(|&r| facts.can_have_held(graphs, locals, r))
+            })
+            && threads().all(|(t, (buffer, &local))| {
                 let newest = |w: &Word| {
                     !w.closed || w.items.last().is_none_or(|&i| facts.can_be_newest(t, local, i))
                 };
-                buffer.segments.len() as u32 <= facts.barriers(t, local).saturating_add(1)
-                    && words().flat_map(|w| &w.items).all(|&i| facts.can_be_buffered(t, local, i))
-                    && buffer.last().0.iter().all(newest)
+                let items = || buffer.words.iter().flat_map(|w| &w.items);
+                items().all(|&i| facts.can_be_buffered(t, local, i))
+                    && buffer.words.iter().all(newest)
             })
     }
 
     fn initial_memory(&self, graphs: &Graphs<'_>) -> Option<Vec<Item>> {
-        let mut demand = self.clone();
-        let fits = self.buffers.iter().all(Buffer::allows_empty)
-            && (0..self.reads.len()).all(|t| demand.settle_all(graphs, t, None))
-            && demand.pins.iter().all(|&item| graphs.is_initial(item));
-        fits.then_some(demand.pins)
+        let fits = self.buffers.iter().all(Buffer::allows_empty);
+        fits.then(|| self.seen.initial_memory(graphs))?
     }
 
     fn pack(&self, words: &mut Vec<u32>) {
-        words.push(self.pins.len() as u32);
-        words.extend_from_slice(&self.pins);
-        for (buffer, reads) in self.buffers.iter().zip(&self.reads) {
+        words.push(self.seen.pins.len() as u32);
+        words.extend_from_slice(&self.seen.pins);
+        for (buffer, wants) in self.buffers.iter().zip(&self.seen.wants) {
             buffer.pack(words);
-            words.push(reads.len() as u32);
-            words.extend_from_slice(reads);
+            wants.pack(words);
         }
     }
 
     fn unpack(locals: &[u32], mut words: &[u32]) -> PsoDemand {
         let pins = words[1..=words[0] as usize].to_vec();
         words = &words[1 + pins.len()..];
-        let (mut buffers, mut reads) = (Vec::new(), Vec::new());
+        let (mut buffers, mut wants) = (Vec::new(), Vec::new());
         for _ in locals {
             buffers.push(Buffer::unpack(&mut words));
-            reads.push(take_reads(&mut words).to_vec());
+            wants.push(Wants::unpack(&mut words));
         }
-        PsoDemand { locals: locals.to_vec(), pins, buffers, reads }
+        PsoDemand { seen: Demand { locals: locals.to_vec(), pins, wants }, buffers }
     }
 
     fn is_weaker(mut a: &[u32], mut b: &[u32]) -> bool {
@@ -367,10 +308,7 @@ impl Demanded for PsoDemand {
         }
         (a, b) = (&a[1 + mine.len()..], &b[1 + theirs.len()..]);
         while !a.is_empty() {
-            if !takes_weaker_buffer(&mut a, &mut b) {
-                return false;
-            }
-            if !is_found_in(take_reads(&mut a), take_reads(&mut b)) {
+            if !takes_weaker_buffer(&mut a, &mut b) || !takes_weaker_wants(&mut a, &mut b) {
                 return false;
             }
         }
@@ -378,29 +316,19 @@ impl Demanded for PsoDemand {
     }
 
     fn strength(&self) -> u32 {
-        let words = self.buffers.iter().flat_map(|b| &b.segments).flat_map(|s| &s.0);
-        let reads: usize = self.reads.iter().map(Vec::len).sum();
-        (self.pins.len() + reads + words.map(|w| w.items.len() + 1).sum::<usize>()) as u32
+        let words = self.buffers.iter().flat_map(|b| &b.words);
+        self.seen.strength() + words.map(|w| w.items.len() as u32 + 1).sum::<u32>()
     }
 
     fn signature(&self) -> u64 {
         let bit = |kind: usize, item: u32| {
             1u64 << ((item as usize * 7 + kind * 11).wrapping_mul(0x9e37_79b9) >> 7 & 63)
         };
-        let mut bits = self.pins.iter().fold(0, |b, &i| b | bit(0, i));
+        let mut bits = self.seen.signature();
         for (t, buffer) in self.buffers.iter().enumerate() {
-            for word in buffer.segments.iter().flat_map(|s| &s.0) {
-                bits = word.items.iter().fold(bits, |b, &i| b | bit(2 * t + 1, i));
-            }
-            bits = self.reads[t].iter().fold(bits, |b, &i| b | bit(2 * t + 2, i));
+            let items = buffer.words.iter().flat_map(|w| &w.items);
+            bits = items.fold(bits, |b, &i| b | bit(3 * t + 100, i));
         }
         bits
     }
-}
-
-/// Takes reads off the front of packed words.
-fn take_reads<'w>(words: &mut &'w [u32]) -> &'w [u32] {
-    let (reads, rest) = words[1..].split_at(words[0] as usize);
-    *words = rest;
-    reads
 }

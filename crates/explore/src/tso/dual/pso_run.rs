@@ -22,11 +22,11 @@ enum Entry {
 pub(crate) fn run(search: &Search<'_, '_, '_, PsoDemand>, _: Model) -> Option<(Schedule, Goal)> {
     let graphs = search.graphs;
     let mut id = search.found?;
-    let mut demand = search.demand(id);
-    let init = initial_values(graphs, &demand.initial_memory(graphs)?);
+    let first = search.demand(id);
+    let init = initial_values(graphs, &first.initial_memory(graphs)?);
     let mut builder = Builder::new(graphs);
     let mut buffers: Vec<Vec<Entry>> = vec![Vec::new(); graphs.threads.len()];
-    builder.walk_to(demand.locals())?;
+    builder.walk_to(first.locals())?;
     let goal = loop {
         let (next, back) = match search.origin(id) {
             Origin::Goal(g) => break &search.goals[g as usize],
@@ -45,11 +45,11 @@ pub(crate) fn run(search: &Search<'_, '_, '_, PsoDemand>, _: Model) -> Option<(S
             }
             Back::Commit(t, item) => {
                 let at = t as usize;
-                builder.commit(&commits(graphs, &mut buffers[at], (at, item), &demand, &after)?);
+                builder.commit(&commits(graphs, &mut buffers[at], (at, item), &after)?);
             }
         }
         builder.walk_to(after.locals())?;
-        (id, demand) = (next, after);
+        id = next;
     };
     Some((builder.schedule(init, goal)?, goal.clone()))
 }
@@ -59,13 +59,11 @@ fn commits(
     graphs: &Graphs<'_>,
     buffer: &mut Vec<Entry>,
     (t, item): (usize, Item),
-    before: &PsoDemand,
     after: &PsoDemand,
 ) -> Option<Vec<usize>> {
     let loc = graphs.loc(item);
-    let (before, after) = (&before.buffers[t].segments, &after.buffers[t].segments);
-    let nothing_is_left = before.len() > after.len()
-        || after[0].items(loc).is_empty() && (after.len() > 1 || after[0].is_closed(loc));
+    let after = &after.buffers[t];
+    let nothing_is_left = after.items(loc).is_empty() && after.is_closed(loc);
     let oldest = buffer.iter().take_while(|e| **e != Entry::Barrier);
     let there: Vec<(usize, Item)> = oldest
         .filter_map(|e| match e {
