@@ -12,6 +12,7 @@ use crate::advice::advise;
 use crate::answer::{
     Answer, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
 };
+use crate::debugger::stop;
 use crate::explore::Explored;
 use crate::failures::show_failures;
 use crate::findings::Overtaking;
@@ -62,6 +63,10 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         }
         _ => None,
     };
+    let stop = match &question.strategy {
+        Strategy::Replay(schedule) if question.debug => stop(schedule, explored, &replays)?,
+        _ => None,
+    };
     Ok(Answer {
         executions: explored.executions,
         steps: explored.steps,
@@ -80,6 +85,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         transactions,
         advice,
         log,
+        stop,
     })
 }
 

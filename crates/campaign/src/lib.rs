@@ -25,6 +25,7 @@ mod child;
 mod config;
 mod consequences;
 mod course;
+mod debugger;
 mod error;
 mod evidence;
 mod explore;
@@ -64,6 +65,7 @@ pub use answer::{
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
+pub use debugger::Stop;
 pub use error::{Error, Result};
 pub use evidence::{Unconfirmed, confirmed, evidence};
 pub use facts::Facts;
