@@ -137,7 +137,7 @@ pub(super) fn explore(
     if shared.format == OutputFormat::Junit {
         print!("{}", junit(&shown, since.elapsed()));
     }
-    match (&tests[..], &tested[..]) {
+    match (tests, &tested[..]) {
         ([test], [tested]) => debug(args, &test.subject, tested.stop.as_ref())?,
         _ if args.gdb => bail!("--gdb looks at one test: name it, as in `-- --exact tests::push`"),
         _ => {}
