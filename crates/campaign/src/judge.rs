@@ -50,7 +50,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         None => None,
     };
     let advice = match question.advice {
-        true => Some(advise(campaign, base, explored)?),
+        true => Some(advise(campaign, base, explored, &replays)?),
         false => None,
     };
     let log = match &question.strategy {

@@ -35,6 +35,7 @@ mod findings;
 mod heard;
 mod isolate;
 mod judge;
+mod language;
 mod lines;
 mod locks;
 mod log;

@@ -529,6 +529,7 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         kind: change.kind,
         what: change.what.clone(),
         written: change.written,
+        language: change.language,
     };
     let diffs = advice.patches.iter().map(|p| unified_diff(&p.file, &p.before, &p.after));
     let advice = RealAdvice {

@@ -102,6 +102,12 @@ impl Runtime {
         }
     }
 
+    /// The current thread has a fence that no monitor looks at.
+    pub fn trace_load_fence(&mut self, order: Order) {
+        let event = Event::new(Op::plain(OpKind::LoadFence), order, self.pc());
+        self.trace(self.threads.current(), &event);
+    }
+
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
         let &Event { op, order, pc, sync, seen, .. } = &event;
