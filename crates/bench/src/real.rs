@@ -258,6 +258,7 @@ fn measure(
         fence_transactions: false,
         advice: false,
         log: false,
+        debug: false,
         details: false,
         timeout: TIMEOUT,
         memory: MEMORY,

@@ -8,7 +8,7 @@ mod edits;
 mod statements;
 mod tokens;
 
-pub use edits::{Edit, FenceKind, OrderChange, edited};
+pub use edits::{Edit, FenceKind, OrderChange, Wanted, edited};
 pub use statements::Statement;
 
 use std::path::Path;

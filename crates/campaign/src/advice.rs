@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weakspot_build::source::FenceKind;
+use weakspot_build::source::{FenceKind, Wanted};
 use weakspot_core::{Limit, Model};
 use weakspot_explore::hitting::{self, Clause};
 use weakspot_live::Order;
@@ -18,8 +18,14 @@ use weakspot_live::wire::{Config, Place, PlacedFence};
 use crate::accepted::Acceptance;
 use crate::explore::{Explored, explore_until};
 use crate::findings::{Overtaking, RACE};
-use crate::sources::{Change, Patch, Sources};
+use crate::language::missing;
+use crate::replay::Replays;
+use crate::sources::{Change, Patch, Sources, named};
+use crate::symbols::Symbols;
 use crate::{Campaign, Control, Result, Until};
+
+/// So many findings are looked at by the rules of the language.
+const MOST_LOOKED_AT: usize = 20;
 
 /// The fewest changes that prevent all findings.
 #[derive(Clone, Debug)]
@@ -49,12 +55,14 @@ pub struct SourceChange {
     pub file: String,
     /// The line that it is in, or behind.
     pub line: u32,
-    /// `full` or `store-store` for a fence, `release` or `seq_cst` for an order.
+    /// `full` or `store-store` for a fence; the order that it should have for an access.
     pub kind: &'static str,
     /// The same in words.
     pub what: String,
     /// Whether a patch has it.
     pub written: bool,
+    /// Whether only the language asks for it, and the machine does not.
+    pub language: bool,
 }
 
 /// Which changes prevent what was found.
@@ -62,6 +70,7 @@ pub(crate) fn advise(
     campaign: &Campaign<'_>,
     base: &Config,
     explored: &Explored,
+    replays: &Replays<'_>,
 ) -> Result<Advice> {
     let control = campaign.control;
     let baseline = &campaign.question.baseline;
@@ -114,9 +123,14 @@ pub(crate) fn advise(
             break None;
         }
     };
-    if let Some(chosen) = chosen {
+    if let Some(mut chosen) = chosen {
+        let fences = clauses.simulated(&chosen);
+        let asked = asked_by_language(&findings, fences, replays)?;
+        let more = with_language(&mut chosen, &asked, &sources, &explored.symbols);
+        advice.remarks.extend(more.remarks);
         advice.patches = sources.patches(&chosen);
-        advice.changes = Some(chosen.iter().map(|&change| line(&sources, change)).collect());
+        let line = |&change: &Change| line(&sources, change, more.changes.contains(&change));
+        advice.changes = Some(chosen.iter().map(line).collect());
     }
     let races = explored.findings.failures.iter().filter(|failure| failure.kind == RACE).count();
     if races > 0 {
@@ -137,17 +151,91 @@ pub(crate) fn advise(
     Ok(advice)
 }
 
-fn line(sources: &Sources<'_>, change: Change) -> SourceChange {
+/// What the language asks for beyond the changes that prevent pairs on the machine.
+fn asked_by_language(
+    findings: &[Overtaking],
+    mut changes: Vec<PlacedFence>,
+    replays: &Replays<'_>,
+) -> Result<Vec<PlacedFence>> {
+    let made = changes.len();
+    for found in findings.iter().take(MOST_LOOKED_AT) {
+        let Some(traced) = replays.trace(&found.seen.schedule, found.seen.known)? else { break };
+        for change in missing(&traced.steps, (found.store, found.access), &changes) {
+            if !changes.contains(&change) {
+                changes.push(change);
+            }
+        }
+    }
+    Ok(changes.split_off(made))
+}
+
+/// What the language adds.
+struct More {
+    changes: Vec<Change>,
+    remarks: Vec<String>,
+}
+
+/// Adds what the language asks for to changes of the source, where it can be written down.
+fn with_language(
+    chosen: &mut Vec<Change>,
+    asked: &[PlacedFence],
+    sources: &Sources<'_>,
+    symbols: &Symbols,
+) -> More {
+    let mut more = More { changes: Vec::new(), remarks: Vec::new() };
+    for &fence in asked {
+        let known = sources.changes(fence);
+        if known.iter().any(|change| chosen.contains(change)) {
+            continue;
+        }
+        let Some(&change) = known.iter().min_by_key(|change| change.cost()) else {
+            let (place, what) = match fence {
+                PlacedFence::Full(place, _) | PlacedFence::Stores(place, _) => {
+                    (place, "a sequentially consistent fence behind it".to_owned())
+                }
+                PlacedFence::Order(place, order) => {
+                    (place, format!("its order at least {}", order_named(order)))
+                }
+            };
+            let at = symbols.text(place);
+            more.remarks.push(format!("the language asks for more at {at}: {what}"));
+            continue;
+        };
+        // One word says the order of an update.
+        let same = |other: &&mut Change| match (&**other, change) {
+            (Change::Order { file, at, .. }, Change::Order { file: f, at: a, .. }) => {
+                (*file, *at) == (f, a)
+            }
+            _ => false,
+        };
+        match (chosen.iter_mut().find(same), change) {
+            (Some(other), Change::Order { file, at, .. }) => {
+                *other = Change::Order { file, at, order: Wanted::AcqRel };
+            }
+            _ => {
+                chosen.push(change);
+                more.changes.push(change);
+            }
+        }
+    }
+    chosen.sort_by_key(|change| change.position());
+    more
+}
+
+fn order_named(order: Order) -> &'static str {
+    if order == Order::Acquire { "acquire" } else { "release" }
+}
+
+fn line(sources: &Sources<'_>, change: Change, language: bool) -> SourceChange {
     let (file, line, what) = sources.described(change);
     let kind = match change {
-        Change::Order { strong: false, .. } => "release",
-        Change::Order { strong: true, .. } => "seq_cst",
+        Change::Order { order, .. } => named(order),
         Change::Fence { kind: FenceKind::StoreStore, .. }
         | Change::Inside(PlacedFence::Stores(..)) => "store-store",
         _ => "full",
     };
     let written = !matches!(change, Change::Inside(_));
-    SourceChange { file, line, kind, what, written }
+    SourceChange { file, line, kind, what, written, language }
 }
 
 /// What is known about the changes that prevent findings.
@@ -249,10 +337,7 @@ impl<'a> Clauses<'a> {
         let mut go_on = || !control.interrupted();
         let chosen = hitting::solve(&self.clauses, &costs, &mut go_on)?;
         let mut chosen: Vec<Change> = chosen.into_iter().map(|i| self.changes[i]).collect();
-        chosen.sort_by_key(|change| match *change {
-            Change::Fence { file, at, .. } | Change::Order { file, at, .. } => (file, at),
-            Change::Inside(_) => (usize::MAX, 0),
-        });
+        chosen.sort_by_key(|change| change.position());
         Some(chosen)
     }
 
@@ -268,8 +353,13 @@ impl<'a> Clauses<'a> {
                         FenceKind::StoreStore => PlacedFence::Stores(a, b),
                     }));
                 }
-                Change::Order { file, at, strong } => {
-                    let order = if strong { Order::SeqCst } else { Order::Release };
+                Change::Order { file, at, order } => {
+                    let order = match order {
+                        Wanted::Acquire => Order::Acquire,
+                        Wanted::Release => Order::Release,
+                        Wanted::AcqRel => Order::AcqRel,
+                        Wanted::SeqCst => Order::SeqCst,
+                    };
                     let places = self.operations.get(&(file, at)).into_iter().flatten();
                     fences.extend(places.map(|&place| PlacedFence::Order(place, order)));
                 }

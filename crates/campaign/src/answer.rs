@@ -7,6 +7,7 @@ use weakspot_live::wire::{Place, TracedStep};
 
 use crate::accepted::Accepted;
 use crate::advice::Advice;
+use crate::debugger::Stop;
 use crate::findings::{Failure, Overtaking, Seen};
 use crate::log::{Logged, Replayed};
 
@@ -41,6 +42,8 @@ pub struct Answer {
     pub advice: Option<Advice>,
     /// The execution that was asked for.
     pub log: Option<Logged>,
+    /// Where a debugger stops in it, if one is wanted.
+    pub stop: Option<Stop>,
 }
 
 /// What a verdict is about.

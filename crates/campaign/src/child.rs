@@ -129,12 +129,6 @@ impl Child<'_> {
         let [program, args @ ..] = &command[..] else {
             return Err(Error::new("no program was named"));
         };
-        let library = self.runtime.join(runtime::NAME);
-        let mut preload = library.into_os_string();
-        if let Some(more) = std::env::var_os("LD_PRELOAD").filter(|more| !more.is_empty()) {
-            preload.push(":");
-            preload.push(more);
-        }
         // Answers go to standard output.
         let (out, err) = match shown {
             true => {
@@ -153,7 +147,7 @@ impl Child<'_> {
         child
             .args(args)
             .envs(variables.iter().map(|(name, value)| (name, value)))
-            .env("LD_PRELOAD", preload)
+            .env("LD_PRELOAD", preloaded(self.runtime))
             .env("LD_LIBRARY_PATH", libraries(self.runtime))
             .env(VARIABLE, config.to_string())
             .stdin(input())
@@ -165,7 +159,7 @@ impl Child<'_> {
 }
 
 /// By this name a child opens a pipe: what it inherits would have to be inherited by all.
-fn name_of(pipe: &impl AsRawFd) -> String {
+pub(crate) fn name_of(pipe: &impl AsRawFd) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), pipe.as_raw_fd())
 }
 
@@ -259,6 +253,16 @@ fn input() -> Stdio {
     let is_file = std::fs::metadata(own).is_ok_and(|data| data.is_file());
     let file = if is_file { std::fs::File::open(own).ok() } else { None };
     file.map_or(Stdio::null(), Stdio::from)
+}
+
+/// What is loaded before a program, the library first.
+pub(crate) fn preloaded(folder: &Path) -> OsString {
+    let mut preload = folder.join(runtime::NAME).into_os_string();
+    if let Some(more) = std::env::var_os("LD_PRELOAD").filter(|more| !more.is_empty()) {
+        preload.push(":");
+        preload.push(more);
+    }
+    preload
 }
 
 /// Where programs look for libraries: they ask for that of the runtime, too, and have to get the same

@@ -66,6 +66,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         parks: facts.locks.parks.clone(),
         harness: facts.harness,
         trace: false,
+        stop: 0,
         virtual_time: question.virtual_time,
         progress: PROGRESS,
         profile: false,

@@ -12,6 +12,7 @@ use crate::advice::advise;
 use crate::answer::{
     Answer, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
 };
+use crate::debugger::stop;
 use crate::explore::Explored;
 use crate::failures::show_failures;
 use crate::findings::Overtaking;
@@ -49,7 +50,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         None => None,
     };
     let advice = match question.advice {
-        true => Some(advise(campaign, base, explored)?),
+        true => Some(advise(campaign, base, explored, &replays)?),
         false => None,
     };
     let log = match &question.strategy {
@@ -60,6 +61,10 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
             let log = crate::Replayed::new(&traced.steps, &names, &explored.symbols);
             Some(log.under(Model::Tso).clone())
         }
+        _ => None,
+    };
+    let stop = match &question.strategy {
+        Strategy::Replay(schedule) if question.debug => stop(schedule, explored, &replays)?,
         _ => None,
     };
     Ok(Answer {
@@ -80,6 +85,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         transactions,
         advice,
         log,
+        stop,
     })
 }
 

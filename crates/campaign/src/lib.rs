@@ -25,6 +25,7 @@ mod child;
 mod config;
 mod consequences;
 mod course;
+mod debugger;
 mod error;
 mod evidence;
 mod explore;
@@ -34,6 +35,7 @@ mod findings;
 mod heard;
 mod isolate;
 mod judge;
+mod language;
 mod lines;
 mod locks;
 mod log;
@@ -64,6 +66,7 @@ pub use answer::{
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
+pub use debugger::Stop;
 pub use error::{Error, Result};
 pub use evidence::{Unconfirmed, confirmed, evidence};
 pub use facts::Facts;

@@ -50,6 +50,8 @@ pub struct Question {
     pub advice: bool,
     /// Whether the execution is wanted as a log; only for [`Strategy::Replay`].
     pub log: bool,
+    /// Whether a debugger is to stop in the execution; only for [`Strategy::Replay`].
+    pub debug: bool,
     /// Whether who sleeps goes on only when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
     /// Whether somebody looks at how the exploration went.

@@ -156,6 +156,18 @@ impl<'a> Replays<'a> {
         Ok(log)
     }
 
+    /// Says how an execution is traced, when so many pieces of memory were known to be shared.
+    pub(crate) fn config(&self, schedule: Choices, known: usize) -> Config {
+        let known = known.min(self.explored.shared.len());
+        Config {
+            plan: Plan::Replay(schedule),
+            trace: true,
+            executions: 1,
+            shared: merged(&self.explored.shared[..known]),
+            ..self.base.clone()
+        }
+    }
+
     /// The steps of an execution, as far as it could be followed, when so many pieces of memory were
     /// known to be shared; nothing if there is no time for it, or no schedule.
     pub(crate) fn trace(&self, schedule: &str, known: usize) -> Result<Option<Traced>> {
@@ -164,15 +176,8 @@ impl<'a> Replays<'a> {
         if most.is_zero() {
             return Ok(None);
         }
-        let known = known.min(self.explored.shared.len());
-        let config = Config {
-            plan: Plan::Replay(schedule),
-            trace: true,
-            executions: 1,
-            timeout: u64::try_from(most.as_millis()).unwrap_or(u64::MAX).max(1),
-            shared: merged(&self.explored.shared[..known]),
-            ..self.base.clone()
-        };
+        let timeout = u64::try_from(most.as_millis()).unwrap_or(u64::MAX).max(1);
+        let config = Config { timeout, ..self.config(schedule, known) };
         let mut traced = Traced::default();
         let mut late = false;
         let stop = || self.left().is_zero();

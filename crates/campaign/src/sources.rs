@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::SystemTime;
 
-use weakspot_build::source::{Edit, FenceKind, Source, Statement, edited};
+use weakspot_build::source::{Edit, FenceKind, Source, Statement, Wanted, edited};
 use weakspot_live::Order;
 use weakspot_live::wire::{Place, PlacedFence};
 
@@ -16,7 +16,7 @@ use crate::symbols::{Frame, Symbols};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
     /// The atomic operation whose order is at this byte of a file gets another one.
-    Order { file: usize, at: usize, strong: bool },
+    Order { file: usize, at: usize, order: Wanted },
     /// A fence at this byte.
     Fence { file: usize, at: usize, kind: FenceKind },
     /// What cannot be written down.
@@ -27,13 +27,23 @@ impl Change {
     /// What counts is the number of changes, then how little they cost when they are executed.
     pub(crate) fn cost(self) -> u64 {
         1000 + match self {
-            Change::Order { strong: false, .. } => 1,
             Change::Fence { kind: FenceKind::StoreStore, .. } => 2,
             Change::Fence { kind: FenceKind::Full, .. } => 3,
             // On machines that costs less than a fence, but C11 and Rust keep a store before a load
             // only if both are sequentially consistent, and a fence does it alone.
-            Change::Order { strong: true, .. } => 4,
+            Change::Order { order: Wanted::SeqCst, .. } => 4,
+            Change::Order { .. } => 1,
             Change::Inside(_) => 5,
+        }
+    }
+}
+
+impl Change {
+    /// Where it is, by file and byte.
+    pub(crate) fn position(&self) -> (usize, usize) {
+        match *self {
+            Change::Fence { file, at, .. } | Change::Order { file, at, .. } => (file, at),
+            Change::Inside(_) => (usize::MAX, 0),
         }
     }
 }
@@ -83,8 +93,13 @@ impl<'a> Sources<'a> {
             PlacedFence::Full(a, b) => (a, b, FenceKind::Full),
             PlacedFence::Stores(a, b) => (a, b, FenceKind::StoreStore),
             PlacedFence::Order(at, order) => {
-                let strong = order == Order::SeqCst;
-                return self.order(at, strong).into_iter().collect();
+                let wanted = match order {
+                    Order::SeqCst => Wanted::SeqCst,
+                    Order::AcqRel => Wanted::AcqRel,
+                    Order::Acquire => Wanted::Acquire,
+                    Order::Plain | Order::Relaxed | Order::Release => Wanted::Release,
+                };
+                return self.order(at, wanted).into_iter().collect();
             }
         };
         let points = self.points(a, b);
@@ -171,11 +186,11 @@ impl<'a> Sources<'a> {
         located.statement.calls && file.source.as_ref().is_none_or(mentions)
     }
 
-    fn order(&self, at: Place, strong: bool) -> Option<Change> {
+    fn order(&self, at: Place, order: Wanted) -> Option<Change> {
         let located = self.locate(at)?;
         let file = self.file(located.file);
-        let change = file.source.as_ref()?.order(&located.statement, strong)?;
-        Some(Change::Order { file: located.file, at: change.at.start, strong })
+        let change = file.source.as_ref()?.order(&located.statement, order)?;
+        Some(Change::Order { file: located.file, at: change.at.start, order })
     }
 
     fn locate(&self, place: Place) -> Option<Rc<Located>> {
@@ -226,10 +241,10 @@ impl<'a> Sources<'a> {
                 let fence = file.source.as_ref().map_or("", |s| s.fence(kind));
                 (file.name.clone(), line, format!("behind it `{fence}`"))
             }
-            Change::Order { file, at, strong } => {
+            Change::Order { file, at, order } => {
                 let file = self.file(file);
                 let line = file.source.as_ref().map_or(0, |s| s.line(at));
-                let order = if strong { "seq_cst" } else { "release" };
+                let order = named(order);
                 (file.name.clone(), line, format!("its order at least {order}"))
             }
             Change::Inside(fence) => {
@@ -270,13 +285,13 @@ impl<'a> Sources<'a> {
     fn edit(&self, change: Change, number: usize) -> Option<Edit> {
         match change {
             Change::Fence { file, at, kind } if file == number => Some(Edit::Fence(at, kind)),
-            Change::Order { file, at, strong } if file == number => {
+            Change::Order { file, at, order } if file == number => {
                 let known = self.known.borrow();
                 let mut places = known.values().flatten().filter(|l| l.file == number);
                 let file = self.file(number);
                 let source = file.source.as_ref()?;
                 places.find_map(|located| {
-                    let change = source.order(&located.statement, strong)?;
+                    let change = source.order(&located.statement, order)?;
                     (change.at.start == at).then_some(Edit::Order(change))
                 })
             }
@@ -291,6 +306,16 @@ impl<'a> Sources<'a> {
         let newer =
             files.iter().filter(|f| f.source.is_some() && built.is_some() && f.changed > built);
         newer.map(|file| file.name.clone()).collect()
+    }
+}
+
+/// An order, in the word of C.
+pub(crate) fn named(order: Wanted) -> &'static str {
+    match order {
+        Wanted::Acquire => "acquire",
+        Wanted::Release => "release",
+        Wanted::AcqRel => "acq_rel",
+        Wanted::SeqCst => "seq_cst",
     }
 }
 

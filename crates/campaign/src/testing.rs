@@ -256,6 +256,7 @@ pub(crate) fn question(strategy: Strategy, models: &[Model]) -> Question {
         fence_transactions: false,
         advice: false,
         log: false,
+        debug: false,
         details: true,
         timeout: Duration::from_secs(600),
         memory: 1 << 30,

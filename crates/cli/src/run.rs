@@ -1,17 +1,16 @@
 //! `weakspot run`: what was typed becomes a question, and answers become text. `campaign` does the rest.
 
-mod log;
 mod question;
 mod show;
 pub(crate) mod witness;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program, SoFar};
+use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program, SoFar, Stop};
 use weakspot_jobs::kept::Kept;
 use weakspot_report::{RunWitness, error_json};
 
@@ -47,6 +46,8 @@ pub(crate) struct Outcome {
     pub(crate) remarks: Vec<String>,
     /// Everything that was asked; nothing if there was an error.
     pub(crate) verdicts: Vec<Judged>,
+    /// Where a debugger is to stop, if one is wanted.
+    pub(crate) stop: Option<Stop>,
 }
 
 /// Explores a program and says what was found.
@@ -76,7 +77,29 @@ impl Subject {
 
 /// Explores programs, several at a time, and says what was found.
 pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
-    pool::run(subjects, &args.shared, |subject| answered(args, subject))
+    let (exit, outcomes) = pool::run(subjects, &args.shared, |subject| answered(args, subject))?;
+    for (subject, outcome) in subjects.iter().zip(&outcomes) {
+        debug(args, subject, outcome.stop.as_ref())?;
+    }
+    Ok((exit, outcomes))
+}
+
+/// Executes again in a debugger what was replayed, if that is wanted.
+pub(crate) fn debug(args: &RunArgs, subject: &Subject, stop: Option<&Stop>) -> Result<()> {
+    match stop {
+        Some(stop) => Ok(child(args, &subject.program, &unpacked()?).debug(stop)?),
+        None if args.gdb => bail!("there is no step at which gdb could stop"),
+        None => Ok(()),
+    }
+}
+
+fn unpacked() -> Result<PathBuf> {
+    runtime::unpack().map_err(|message| anyhow!(message))
+}
+
+fn child<'a>(args: &RunArgs, program: &'a Program, runtime: &'a Path) -> Child<'a> {
+    let shown = args.output != ProgramOutput::None;
+    Child { program, runtime, shown, scratch: args.scratch }
 }
 
 /// What is said about a program, whatever came out.
@@ -90,7 +113,13 @@ pub(crate) fn answered(args: &RunArgs, subject: &Subject) -> Answer<Outcome> {
             answer.out = error_json(&name, "run", None, &format!("{error:#}"), None) + "\n";
         }
         let (remarks, verdicts) = (Vec::new(), Vec::new());
-        answer.results.push(Outcome { executions: 0, threads: None, remarks, verdicts });
+        answer.results.push(Outcome {
+            executions: 0,
+            threads: None,
+            remarks,
+            verdicts,
+            stop: None,
+        });
         answer
     })
 }
@@ -133,6 +162,7 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
         threads: found.threads,
         remarks: found.remarks,
         verdicts,
+        stop: found.stop,
     });
     Ok(answer)
 }
@@ -147,9 +177,8 @@ fn explored(
     let program = &subject.program;
     let question = question(args, shared)?;
     let facts = Facts::of(program, &question)?;
-    let runtime = runtime::unpack().map_err(|message| anyhow!(message))?;
-    let shown = args.output != ProgramOutput::None;
-    let child = Child { program, runtime: &runtime, shown, scratch: args.scratch };
+    let runtime = unpacked()?;
+    let child = child(args, program, &runtime);
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
     Ok((campaign.answer()?, listener.elapsed()))

@@ -108,14 +108,17 @@ pub enum OpKind {
     /// the order of two of them cannot be told, so they may be exchanged. What may be an addition as
     /// things are, and an `Update` when others have gone before, is whether it is the last.
     Add,
+    /// A fence behind loads, which no machine here has a use for. No step of its own: it is only told where
+    /// executions are traced.
+    LoadFence,
 }
 
 /// All kinds, each at the place that is its number.
-const KINDS: [OpKind; 18] = {
+pub(crate) const KINDS: [OpKind; 19] = {
     use OpKind::*;
     [
         Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit,
-        Join, Yield, Commit, Free, Begin, End, Add,
+        Join, Yield, Commit, Free, Begin, End, Add, LoadFence,
     ]
 };
 

@@ -230,7 +230,7 @@ impl Races {
             (OpKind::Acquire, _) => self.acquire(step, Order::SeqCst, From::Everybody),
             (OpKind::Release, Sync::Reader) => self.release(step, Order::SeqCst, Turn::Reader),
             (OpKind::Release, _) => self.release(step, Order::SeqCst, Turn::Usual),
-            (OpKind::Fence | OpKind::StoreFence, _) => self.fence(t, order),
+            (OpKind::Fence | OpKind::StoreFence | OpKind::LoadFence, _) => self.fence(t, order),
             (OpKind::Spawn, _) => {
                 self.meet(other);
                 let clock = self.threads[t].clock.clone();

@@ -81,6 +81,6 @@ pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
         OpKind::Commit => tell(LogKind::Commit),
         // Whom it matters to gets it as stores.
         OpKind::Free => {}
-        OpKind::Start | OpKind::Exit | OpKind::Yield => {}
+        OpKind::Start | OpKind::Exit | OpKind::Yield | OpKind::LoadFence => {}
     }
 }

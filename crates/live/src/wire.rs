@@ -12,6 +12,7 @@ use std::fmt;
 
 use weakspot_core::{Met, Model};
 
+use crate::op::KINDS;
 use crate::{Extra, Op, OpKind, Order};
 
 pub use self::awaited::{Awaited, Waiter};
@@ -635,30 +636,8 @@ fn unescape(word: &str) -> Option<String> {
 }
 
 impl OpKind {
-    /// All kinds.
-    const ALL: [OpKind; 18] = [
-        OpKind::Read,
-        OpKind::Write,
-        OpKind::Update,
-        OpKind::Compare,
-        OpKind::Acquire,
-        OpKind::Release,
-        OpKind::Fence,
-        OpKind::StoreFence,
-        OpKind::Spawn,
-        OpKind::Start,
-        OpKind::Exit,
-        OpKind::Join,
-        OpKind::Yield,
-        OpKind::Commit,
-        OpKind::Free,
-        OpKind::Begin,
-        OpKind::End,
-        OpKind::Add,
-    ];
-
     fn named(word: &str) -> Option<OpKind> {
-        OpKind::ALL.into_iter().find(|kind| format!("{kind:?}") == word)
+        KINDS.into_iter().find(|kind| format!("{kind:?}") == word)
     }
 }
 

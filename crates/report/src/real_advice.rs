@@ -37,12 +37,14 @@ pub struct RealChange {
     pub file: String,
     /// The line that it is in, or behind.
     pub line: u32,
-    /// `full` or `store-store` for a fence, `release` or `seq_cst` for an order.
+    /// `full` or `store-store` for a fence; the order that it should have for an access.
     pub kind: &'static str,
     /// The same in words.
     pub what: String,
     /// Whether the diff has it.
     pub written: bool,
+    /// Whether only the language asks for it, and the machine does not.
+    pub language: bool,
 }
 
 /// A line that says how many, a line for each, and the diff.
@@ -54,15 +56,17 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     match advice.changes.as_deref() {
         Some([]) => out.push_str("no fence is needed for what was explored\n"),
         Some(changes) => {
-            let count = counted(changes.len() as u64, "change");
+            let asked = changes.iter().filter(|change| change.language).count();
+            let count = counted((changes.len() - asked) as u64, "change");
             let _ = write!(out, "{count} of the source would prevent ");
             let _ = match advice.findings {
                 1 => writeln!(out, "this; {explorations} more tried that out"),
                 _ => writeln!(out, "all of these pairs; {explorations} more tried that out"),
             };
             for change in changes {
-                let RealChange { file, line, what, .. } = change;
-                let _ = writeln!(out, "  {}:{line}: {what}", plain(file));
+                let RealChange { file, line, what, language, .. } = change;
+                let why = if *language { " (for the rules of C11 and Rust)" } else { "" };
+                let _ = writeln!(out, "  {}:{line}: {what}{why}", plain(file));
             }
             if let Some(limit) = &advice.limit {
                 let why = limit_text(limit, &Names::default());
@@ -111,7 +115,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         let mut f = Object::new();
         f.string("file", &change.file).raw("line", change.line);
         f.string("kind", change.kind).string("what", &change.what);
-        f.raw("written", change.written);
+        f.raw("written", change.written).raw("language", change.language);
         list.push_str(&f.end());
     }
     list.push(']');

@@ -8,7 +8,7 @@ use weakspot_core::Model;
 
 use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
 use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
-use crate::values::Replay;
+use crate::values::{OutputFormat, Replay};
 
 /// The arguments of a compiler, as they are.
 #[derive(Debug)]
@@ -106,6 +106,7 @@ pub struct RunArgs {
     pub fence_transactions: bool,
     pub fences: bool,
     pub log: Option<PathBuf>,
+    pub gdb: bool,
     pub shared: Shared,
 }
 
@@ -147,6 +148,7 @@ fn explore(
         fence_transactions,
         fences,
         log,
+        gdb,
         shared,
     } = typed;
     let transactional = [
@@ -209,6 +211,10 @@ fn explore(
         &[("--log", log.is_some() && replay.is_none())],
         "writes one execution: expected --replay SCHEDULE, too",
     )?;
+    refuse(
+        &[("--gdb", gdb && replay.is_none())],
+        "looks at one execution: expected --replay SCHEDULE, too",
+    )?;
     let watched = [
         ("--model", !model.is_empty()),
         ("--robust", robust),
@@ -240,6 +246,10 @@ fn explore(
         ..super::shared(shared, Some(threads), None)?
     };
     refuse_csv(&shared)?;
+    refuse(
+        &[("--gdb", gdb && shared.format != OutputFormat::Text)],
+        "has the terminal: leave out --format",
+    )?;
     Ok(RunArgs {
         workers: 1,
         all_count: !model.is_empty(),
@@ -268,6 +278,7 @@ fn explore(
         fence_transactions,
         fences,
         log: file("--log", log)?,
+        gdb,
         shared,
     })
 }

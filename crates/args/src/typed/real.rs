@@ -230,6 +230,9 @@ pub(crate) struct Explore {
     /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+    /// With --replay: stop in gdb at the store that is late, or else at the last step before the failure.
+    #[arg(long)]
+    pub(crate) gdb: bool,
     #[command(flatten)]
     pub(crate) shared: Shared,
 }

@@ -12,6 +12,19 @@ pub enum FenceKind {
     StoreStore,
 }
 
+/// The order that an atomic operation should have at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// Of a load.
+    Acquire,
+    /// Of a store.
+    Release,
+    /// Of an update.
+    AcqRel,
+    /// Of a store.
+    SeqCst,
+}
+
 /// Another order for an atomic operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderChange {
@@ -79,17 +92,22 @@ impl Source {
         }
     }
 
-    /// How the one atomic operation of a statement that stores gets another order, if it is certain
-    /// where its order is written: `strong` for sequential consistency, else release.
+    /// How the one atomic operation of a statement gets another order, if it is certain where its order is
+    /// written, and it can have that.
     #[must_use]
-    pub fn order(&self, statement: &Statement, strong: bool) -> Option<OrderChange> {
-        let orders: Vec<usize> =
-            self.tokens_of(statement).filter(|&i| self.order_word(i).is_some()).collect();
+    pub fn order(&self, statement: &Statement, wanted: Wanted) -> Option<OrderChange> {
         let call = |i: usize| {
             let open = self.tokens[i].inside?;
             let name = self.tokens.get(open.checked_sub(1)?)?;
             (name.kind == TokenKind::Word).then(|| (open, self.word(name)))
         };
+        let all: Vec<usize> =
+            self.tokens_of(statement).filter(|&i| self.order_word(i).is_some()).collect();
+        let on_line = |i: usize| {
+            call(i).is_some_and(|(open, _)| statement.line.contains(&self.tokens[open].start))
+        };
+        let meant: Vec<usize> = all.iter().copied().filter(|&i| on_line(i)).collect();
+        let orders = if meant.is_empty() { all } else { meant };
         let first = *orders.first()?;
         let (open, name) = call(first)?;
         let exchange = name.contains("compare_exchange");
@@ -102,14 +120,22 @@ impl Source {
         let updates = ["exchange", "fetch", "swap", "test_and_set"];
         let update = updates.iter().any(|update| name.contains(update));
         let stores = update || name.contains("store") || name.contains("clear");
-        if !one || !stores {
+        let loads = update || name.contains("load");
+        let has = match wanted {
+            Wanted::Acquire => loads,
+            Wanted::Release | Wanted::SeqCst => stores,
+            Wanted::AcqRel => update,
+        };
+        if !one || !has {
             return None;
         }
-        let acquires = matches!(self.order_word(first)?, "acquire" | "consume");
-        let order = match (strong, acquires && update) {
-            (true, _) => "seq_cst",
-            (false, true) => "acq_rel",
-            (false, false) => "release",
+        let order = match (wanted, self.order_word(first)?) {
+            (Wanted::SeqCst, _) => "seq_cst",
+            (Wanted::AcqRel, _) => "acq_rel",
+            (Wanted::Release, "acquire" | "consume") if update => "acq_rel",
+            (Wanted::Acquire, "release") => "acq_rel",
+            (Wanted::Release, _) => "release",
+            (Wanted::Acquire, _) => "acquire",
         };
         let token = &self.tokens[first];
         let word = self.word(token);
@@ -121,6 +147,7 @@ impl Source {
             let name = match order {
                 "seq_cst" => "SeqCst",
                 "acq_rel" => "AcqRel",
+                "acquire" => "Acquire",
                 _ => "Release",
             };
             // Without its type it may not be known.
@@ -257,8 +284,8 @@ mod tests {
                 out += &format!("`{}`", &source.text()[s.range.clone()]);
                 out += if s.simple { " simple" } else { "" };
                 out += if s.calls { " calls" } else { "" };
-                for strong in [false, true] {
-                    let order = source.order(&s, strong);
+                for wanted in [Wanted::Release, Wanted::SeqCst, Wanted::Acquire] {
+                    let order = source.order(&s, wanted);
                     out += &order.map_or(String::new(), |o| format!(" {}", o.text));
                 }
                 out += "\n";
@@ -412,7 +439,7 @@ mod tests {
             "a.rs",
             "fn f() { go(|| { @X.load(Relaxed) }); }\n",
             expect![[r#"
-                `go(|| { X.load(Relaxed) });` calls
+                `go(|| { X.load(Relaxed) });` calls std::sync::atomic::Ordering::Acquire
                 fn f() { go(|| { X.load(Relaxed) }); }
             "#]],
         );
@@ -439,7 +466,7 @@ mod tests {
             "a.cc",
             "void f() { @while (!x.compare_exchange_weak(a, b, std::memory_order::acquire, std::memory_order::relaxed)) ; }\n",
             expect![[r#"
-                `while (!x.compare_exchange_weak(a, b, std::memory_order::acquire, std::memory_order::relaxed)) ;` acq_rel seq_cst
+                `while (!x.compare_exchange_weak(a, b, std::memory_order::acquire, std::memory_order::relaxed)) ;` acq_rel seq_cst acquire
                 void f() { __atomic_thread_fence(__ATOMIC_RELEASE); while (!x.compare_exchange_weak(a, b, std::memory_order::acquire, std::memory_order::relaxed)) ; __atomic_thread_fence(__ATOMIC_SEQ_CST); }
             "#]],
         );
@@ -456,7 +483,7 @@ mod tests {
             "a.c",
             "void f(void) { @x = __atomic_load_n(&y, __ATOMIC_RELAXED); }\n",
             expect![[r#"
-                `x = __atomic_load_n(&y, __ATOMIC_RELAXED);` simple
+                `x = __atomic_load_n(&y, __ATOMIC_RELAXED);` simple __ATOMIC_ACQUIRE
                 void f(void) { __atomic_thread_fence(__ATOMIC_RELEASE); x = __atomic_load_n(&y, __ATOMIC_RELAXED); __atomic_thread_fence(__ATOMIC_SEQ_CST); }
             "#]],
         );
@@ -485,7 +512,7 @@ mod tests {
                         let points = s.before.into_iter().chain(s.after);
                         let edits: Vec<Edit> =
                             points.map(|at| Edit::Fence(at, FenceKind::Full)).collect();
-                        let _ = (edited(&source, &edits), source.order(&s, true));
+                        let _ = (edited(&source, &edits), source.order(&s, Wanted::SeqCst));
                     }
                 }
             }

@@ -21,6 +21,8 @@ pub struct Statement {
     pub operators: bool,
     /// Its tokens.
     tokens: std::ops::Range<usize>,
+    /// The bytes of the line that was meant.
+    pub(super) line: std::ops::Range<usize>,
 }
 
 impl Source {
@@ -32,14 +34,15 @@ impl Source {
         if let Some(column) = column.filter(|&column| column > 0) {
             let at = range.start + column as usize - 1;
             let token = self.tokens.iter().position(|t| t.end > at && t.start < range.end)?;
-            return self.around(token);
+            return Some(Statement { line: range, ..self.around(token)? });
         }
         let on_line =
             |t: &&(usize, &Token)| range.contains(&t.1.start) && t.1.kind != TokenKind::Mark(b'}');
         let tokens: Vec<(usize, &Token)> = self.tokens.iter().enumerate().collect();
         let mut found = tokens.iter().filter(on_line).map(|(i, _)| self.around(*i));
         let first = found.next()??;
-        found.all(|other| other.as_ref() == Some(&first)).then_some(first)
+        let one = found.all(|other| other.as_ref() == Some(&first));
+        one.then_some(Statement { line: range, ..first })
     }
 
     /// Whether a statement has this word.
@@ -104,6 +107,7 @@ impl Source {
                     .clone()
                     .any(|i| matches!(self.mark(i), Some(b'+' | b'/' | b'%' | b'<' | b'|'))),
             tokens: own,
+            line: 0..0,
         })
     }
 

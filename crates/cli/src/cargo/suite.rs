@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use weakspot_campaign::{Asked, Judged};
+use anyhow::{Result, bail};
+use weakspot_campaign::{Asked, Judged, Stop};
 use weakspot_report::{
     RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
 };
 
 use crate::args::{OutputFormat, RunArgs};
-use crate::run::{Subject, answered};
+use crate::run::{Subject, answered, debug};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::pool;
 use weakspot_jobs::terminal::fitted;
@@ -39,6 +39,7 @@ struct Tested {
     executions: u64,
     verdicts: Vec<RealVerdict>,
     alone: bool,
+    stop: Option<Stop>,
     text: String,
 }
 
@@ -71,6 +72,7 @@ pub(super) fn explore(
                 executions: outcome.executions,
                 verdicts: outcome.verdicts.into_iter().map(judged).collect(),
                 alone: outcome.threads == Some(1),
+                stop: outcome.stop,
                 text: if shared.format.is_of_objects() { String::new() } else { said },
             };
             out += &test_line(&tested.shown());
@@ -107,6 +109,7 @@ pub(super) fn explore(
             executions: 0,
             verdicts: Vec::new(),
             alone: false,
+            stop: None,
             text: format!("error: {binary}: {error}\n"),
         };
         match shared.format {
@@ -133,6 +136,11 @@ pub(super) fn explore(
     }
     if shared.format == OutputFormat::Junit {
         print!("{}", junit(&shown, since.elapsed()));
+    }
+    match (tests, &tested[..]) {
+        ([test], [tested]) => debug(args, &test.subject, tested.stop.as_ref())?,
+        _ if args.gdb => bail!("--gdb looks at one test: name it, as in `-- --exact tests::push`"),
+        _ => {}
     }
     Ok(exit)
 }

@@ -30,6 +30,7 @@ pub(super) fn with_kept(args: &RunArgs, entry: &Entry) -> Result<RunArgs> {
         output: args.output,
         fences: args.fences,
         log: args.log.clone(),
+        gdb: args.gdb,
         shared: args.shared.clone(),
         workers: args.workers,
         ..kept.run
@@ -84,6 +85,7 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         fence_transactions: args.fence_transactions,
         advice: args.fences,
         log: args.log.is_some(),
+        debug: args.gdb,
         virtual_time: args.virtual_time,
         profile: args.shared.report.is_some(),
         details: args.shared.format.is_of_objects()

@@ -19,9 +19,10 @@ use weakspot_report::{
     unserializable_json, unserializable_text,
 };
 
-use super::{Outcome, Subject, log, question};
+use super::{Outcome, Subject, question};
 use crate::args::{RunArgs, RunStrategy};
 use weakspot_jobs::job::style;
+use weakspot_jobs::log;
 use weakspot_jobs::pool::Answer;
 
 /// Adds what is said about what was found.
@@ -40,7 +41,7 @@ pub(super) fn show(
         answer.objects += &page.out;
     }
     if let (Some(path), Some(logged)) = (&args.log, &found.log) {
-        log::write(path, logged)?;
+        log::write(path, &logged.tables, &logged.events)?;
     }
     Ok(())
 }
@@ -91,7 +92,8 @@ fn show_as(
         answer.out += &transactions(&explored, found, look);
         if let Some(logged) = found.log.as_ref().filter(|_| look.style.details) {
             // Without an explanation the answer is as right as with it.
-            match log::temporary(logged).and_then(|log| crate::serial::explain(log.path(), shared))
+            match log::temporary(&logged.tables, &logged.events)
+                .and_then(|log| crate::serial::explain(log.path(), shared))
             {
                 Ok(text) => answer.out += &text,
                 Err(error) => answer.err += &format!("error: no explanation: {error:#}\n"),
@@ -527,6 +529,7 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         kind: change.kind,
         what: change.what.clone(),
         written: change.written,
+        language: change.language,
     };
     let diffs = advice.patches.iter().map(|p| unified_diff(&p.file, &p.before, &p.after));
     let advice = RealAdvice {

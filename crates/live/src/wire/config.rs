@@ -98,6 +98,8 @@ pub struct Config {
     pub harness: bool,
     /// `trace=on`: each step is a message.
     pub trace: bool,
+    /// `stop`: the number of the traced step, from 1, at which a debugger stops; 0 for none.
+    pub stop: u64,
     /// `virtual-time=on`: who sleeps goes on when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
     /// `progress`: milliseconds between two messages that say how far it is, 0 for none.
@@ -187,6 +189,7 @@ impl Config {
             "parks" => self.parks = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
+            "stop" => self.stop = number()?,
             "virtual-time" => self.virtual_time = flag()?,
             "progress" => self.progress = number()?,
             "profile" => self.profile = flag()?,
@@ -238,6 +241,7 @@ impl fmt::Display for Config {
             parks,
             harness,
             trace,
+            stop,
             virtual_time,
             progress,
             profile,
@@ -272,7 +276,7 @@ impl fmt::Display for Config {
         write!(f, " rwlocks={} tries={}", written(rwlocks), written(tries))?;
         write!(f, " counts={} references={}", written(counts), written(references))?;
         write!(f, " parks={}", written(parks))?;
-        write!(f, " harness={} trace={}", on(harness), on(trace))?;
+        write!(f, " harness={} trace={} stop={stop}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))?;
         write!(f, " profile={}", on(profile))
     }
@@ -319,6 +323,7 @@ fn unset() -> Config {
         parks: Vec::new(),
         harness: false,
         trace: false,
+        stop: 0,
         virtual_time: false,
         progress: 0,
         profile: false,
@@ -417,6 +422,7 @@ mod tests {
             parks: vec![(0x8c0, 1)],
             harness: true,
             trace: true,
+            stop: 7,
             virtual_time: true,
             progress: 14,
             profile: true,

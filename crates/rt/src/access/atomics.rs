@@ -555,6 +555,7 @@ extern "C" fn thread_fence(order: i32) {
         // Who waits for nothing but its own loads takes no step.
         order => {
             settle(&mut rt);
+            rt.trace_load_fence(order);
             return rt.fence_for_races(order);
         }
     };

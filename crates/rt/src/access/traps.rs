@@ -60,7 +60,17 @@ impl Does {
     }
 }
 
-const INT3: u8 = 0xcc;
+/// A byte for the place of an instruction, and the signal that comes of it.
+type Byte = (u8, i32);
+/// `int3`.
+const TRAP: Byte = (0xcc, libc::SIGTRAP);
+/// No instruction. Debuggers need the other one for themselves.
+const INVALID: Byte = (0x06, libc::SIGILL);
+
+fn byte(config: &Config) -> Byte {
+    if config.stop > 0 { INVALID } else { TRAP }
+}
+
 /// `jmp [rip]`; the address follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 /// Room for a call, some instructions, and a jump.
@@ -127,7 +137,7 @@ impl Traps {
             // SAFETY: the copy is in memory that was just mapped, and no longer than its place.
             unsafe { (copy as *mut u8).copy_from_nonoverlapping(code.as_ptr(), code.len()) };
             let patch = jump.and_then(|_| jumps::to(addr, copy, covered));
-            patches.push(patch.unwrap_or_else(|| vec![INT3]));
+            patches.push(patch.unwrap_or_else(|| vec![byte(config).0]));
             self.0.push(Trap { addr, copy, does });
         }
         protect(room, space, libc::PROT_READ | libc::PROT_EXEC);
@@ -149,7 +159,7 @@ impl Traps {
     }
 
     /// Has traps handled in this process.
-    pub fn catch(&self) {
+    pub fn catch(&self, config: &Config) {
         if self.0.is_empty() {
             return;
         }
@@ -159,7 +169,7 @@ impl Traps {
             action.sa_sigaction = trapped as *const () as usize;
             // Other threads of the program run while the handler waits, and they may come here, too.
             action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-            libc::sigaction(libc::SIGTRAP, &raw const action, core::ptr::null_mut());
+            libc::sigaction(byte(config).1, &raw const action, core::ptr::null_mut());
         }
     }
 
@@ -203,7 +213,8 @@ fn near(program: usize, len: usize) -> Option<usize> {
 extern "C" fn trapped(signal: i32, _info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes what it will go on with, which is ours until then.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let at = registers[libc::REG_RIP as usize] as usize;
+    // Behind the byte; the kernel stays before one that is no instruction.
+    let at = registers[libc::REG_RIP as usize] as usize + usize::from(signal == INVALID.1);
     // SAFETY: traps are in code of the program, and the library has no traps of its own.
     let home = unsafe { Rt::home() };
     let Some(Trap { copy, does, .. }) = home.as_ref().and_then(|rt| rt.traps.before(at)) else {

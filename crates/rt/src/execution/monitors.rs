@@ -24,6 +24,8 @@ pub struct Monitors {
     profile: Option<Profile>,
     /// For each event that they got, how many choices came before.
     taken: Vec<usize>,
+    /// How many steps were traced.
+    traced: u64,
     /// The schedule of the first execution that is not serializable.
     unserializable: String,
 }
@@ -100,6 +102,12 @@ impl Runtime {
         }
     }
 
+    /// The current thread has a fence that no monitor looks at.
+    pub fn trace_load_fence(&mut self, order: Order) {
+        let event = Event::new(Op::plain(OpKind::LoadFence), order, self.pc());
+        self.trace(self.threads.current(), &event);
+    }
+
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
         let &Event { op, order, pc, sync, seen, .. } = &event;
@@ -131,6 +139,11 @@ impl Runtime {
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
             self.reporter.send(&Message::Step(step));
+            self.monitors.traced += 1;
+            if self.monitors.traced == self.config.stop {
+                let call = self.call();
+                weakspot_stops_here(call.pc(), call.stack_pointer());
+            }
             // In Rust, what threads do with each other is mostly in code of the standard library.
             let calls = self.config.harness && t == self.threads.current() && t > 0;
             if calls && kind != OpKind::Commit {
@@ -139,6 +152,13 @@ impl Runtime {
             }
         }
     }
+}
+
+/// A debugger has a breakpoint here, and learns where the program will go on, on which stack.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn weakspot_stops_here(pc: usize, stack: usize) {
+    core::hint::black_box((pc, stack));
 }
 
 impl Runtime {
@@ -183,11 +203,12 @@ impl Monitors {
     /// None yet.
     pub fn new() -> Monitors {
         let (taken, unserializable) = (Vec::new(), String::new());
-        Monitors { watch: None, races: None, profile: None, taken, unserializable }
+        Monitors { watch: None, races: None, profile: None, taken, traced: 0, unserializable }
     }
 
     /// Those that the configuration asks for, from the beginning.
     pub fn start(&mut self, config: &Config, reporter: &Reporter) {
+        self.traced = 0;
         let address = |place: Place| reporter.address(place);
         let extra: Vec<Extra> =
             config.fences.iter().filter_map(|fence| fence.addressed(address)).collect();

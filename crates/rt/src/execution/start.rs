@@ -326,7 +326,7 @@ fn work(rt: &mut Rt) -> ! {
     let signals = rt.signals();
     leave_keeper();
     catch_crashes();
-    rt.traps.catch();
+    rt.traps.catch(&rt.config);
     rt.frames.start(rt.config.trace);
     rt.coroutines.map();
     rt.program.silent = false;
