@@ -20,8 +20,13 @@ pub(crate) struct Question {
     pub(crate) question: &'static str,
     pub(crate) model: Model,
     pub(crate) algorithm: &'static str,
+    /// Whether it is asked about locks, and whether about the other programs.
+    pub(crate) locks: bool,
+    pub(crate) others: bool,
     ask: fn(&Program, Model, &Limits) -> Result<Found, NoAnswer>,
 }
+
+const PSO: Model = Model::Pso(Drain::All);
 
 /// All questions. A line more here is a row more per program and a line more in the plot.
 pub(crate) const QUESTIONS: &[Question] = &[
@@ -31,21 +36,40 @@ pub(crate) const QUESTIONS: &[Question] = &[
     reach_tso("unroll", |p, m, l| by_lazy(p, m, Lazily::Unrolled, l)),
     reach_tso("dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l)),
     reach_tso("counters", |p, m, l| by_reach(p, m, Algorithm::Counters, l)),
+    Question {
+        others: false,
+        ..reach_locks(Model::Sc, "auto", |p, m, l| by_reach(p, m, Algorithm::Auto, l))
+    },
+    reach_locks(PSO, "auto", |p, m, l| by_reach(p, m, Algorithm::Auto, l)),
+    Question {
+        others: false,
+        ..reach_locks(PSO, "lazy", |p, m, l| by_lazy(p, m, Lazily::Whole, l))
+    },
+    Question {
+        others: false,
+        ..reach_locks(PSO, "dual", |p, m, l| by_reach(p, m, Algorithm::Dual, l))
+    },
     robust_against(Model::Tso, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l)),
     robust_against(Model::Tso, "attack", |p, m, l| by_robust(p, m, Decide::Attack, l)),
-    robust_against(Model::Pso(Drain::All), "pending", |p, m, l| {
-        by_robust(p, m, Decide::Pending, l)
-    }),
+    Question {
+        locks: true,
+        ..robust_against(PSO, "pending", |p, m, l| by_robust(p, m, Decide::Pending, l))
+    },
 ];
 
 type Ask = fn(&Program, Model, &Limits) -> Result<Found, NoAnswer>;
 
 const fn reach_tso(algorithm: &'static str, ask: Ask) -> Question {
-    Question { question: "reach", model: Model::Tso, algorithm, ask }
+    Question { locks: false, ..reach_locks(Model::Tso, algorithm, ask) }
+}
+
+/// About locks, and about the others, too.
+const fn reach_locks(model: Model, algorithm: &'static str, ask: Ask) -> Question {
+    Question { question: "reach", model, algorithm, locks: true, others: true, ask }
 }
 
 const fn robust_against(model: Model, algorithm: &'static str, ask: Ask) -> Question {
-    Question { question: "robust", model, algorithm, ask }
+    Question { question: "robust", model, algorithm, locks: false, others: true, ask }
 }
 
 struct Found {

@@ -29,6 +29,9 @@ pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     let mut errors = Vec::new();
     for subject in &subjects {
         for (number, question) in QUESTIONS.iter().enumerate() {
+            if !subject.is_asked(question) {
+                continue;
+            }
             if rows.iter().any(|(n, row)| *n == number && is_beyond(subject, row)) {
                 continue;
             }
@@ -45,7 +48,7 @@ pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     tables.note(format_args!(
         "RQ: SC searches made; CPU, peak: of a process that answers only this; CPU: the median of at \
          least three runs after one that warms up, if that takes less than half a second; spread: from \
-         the fastest to the slowest, in percent of the median. No sizes of a family follow after one that \
+         the fastest to the slowest, in percent of the median; before: CPU seconds of one earlier measurement, where it does not say nodes. No sizes of a family follow after one that \
          was not done within {} s or 4 GiB.",
         args.timeout.as_secs_f64()
     ))?;
@@ -114,6 +117,7 @@ fn measure(
         spread: spread.map(|spread| (spread.least, spread.most, spread.runs)),
         wall,
         peak: cell.peak,
+        before: subject.before(question),
     })
 }
 

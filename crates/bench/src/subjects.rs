@@ -1,9 +1,12 @@
 //! What `weakspot bench programs` measures: the seven programs of Fig. 6 of the lazy TSO
-//! reachability paper, two whose counters grow for ever, and the families of its other figures.
+//! reachability paper, two whose counters grow for ever, locks that many threads make hard, and the
+//! families of its other figures.
 
 use anyhow::{Result, anyhow};
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_lang::{Format, Parsed};
+
+use crate::cell::Question;
 
 /// A program to ask questions about.
 pub(crate) struct Subject {
@@ -11,6 +14,9 @@ pub(crate) struct Subject {
     /// The family and the size, if it is a member of one that grows.
     pub(crate) member: Option<(Family, usize)>,
     source: Source,
+    /// By question, what one earlier measurement had.
+    before: &'static [(&'static str, &'static str)],
+    is_lock: bool,
 }
 
 enum Source {
@@ -35,21 +41,45 @@ const UNBOUNDED: [(&str, &str); 2] = [
     ("bakery-3", include_str!("corpus/bakery-3-fenced.weak")),
 ];
 
+/// A lock, and by question what one earlier measurement had: CPU seconds, unless it says so.
+type Lock = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Locks for many threads. PSO breaks all of them; the last one, which each thread takes twice, asks about
+/// final states. What was measured before is the search of the states alone.
+const LOCKS: [Lock; 5] = [
+    ("ticket-pso-4", include_str!("corpus/ticket-pso-4.weak"), &[("reach-pso-auto", "8.8")]),
+    ("ticket-pso-5", include_str!("corpus/ticket-pso-5.weak"), &[("reach-pso-auto", "> 45")]),
+    ("mcs-5", include_str!("corpus/mcs-5.weak"), &[("reach-pso-auto", "25")]),
+    ("peterson-4", include_str!("corpus/peterson-4.weak"), &[("reach-pso-auto", "7.4")]),
+    (
+        "ticket-twice-5",
+        include_str!("corpus/ticket-twice-5.weak"),
+        &[("reach-sc-auto", "779790 nodes")],
+    ),
+];
+
 /// All of them, those of a family by rising size.
 pub(crate) fn all() -> Vec<Subject> {
     let mut all: Vec<Subject> = Vec::new();
+    let mut add = |name: String, member, source| {
+        all.push(Subject { name, member, source, before: &[], is_lock: false });
+    };
     for (name, text) in SEVEN.into_iter().chain(UNBOUNDED) {
-        all.push(Subject { name: name.into(), member: None, source: Source::Shipped(text) });
+        add(name.into(), None, Source::Shipped(text));
     }
     for family in Family::PROGRAMS {
         if family.range().is_none() {
             let source = Source::Family(family, None);
-            all.push(Subject { name: family.key().into(), member: None, source });
+            add(family.key().into(), None, source);
         }
         for &n in family.sizes() {
             let (name, source) = (format!("{}-{n}", family.key()), Source::Family(family, Some(n)));
-            all.push(Subject { name, member: Some((family, n)), source });
+            add(name, Some((family, n)), source);
         }
+    }
+    for (name, text, before) in LOCKS {
+        let source = Source::Shipped(text);
+        all.push(Subject { name: name.into(), member: None, source, before, is_lock: true });
     }
     all
 }
@@ -58,6 +88,16 @@ impl Subject {
     /// Whether `word` is its name or that of its family.
     pub(crate) fn answers_to(&self, word: &str) -> bool {
         self.name == word || self.member.is_some_and(|(family, _)| family.key() == word)
+    }
+
+    pub(crate) fn is_asked(&self, question: &Question) -> bool {
+        if self.is_lock { question.locks } else { question.others }
+    }
+
+    /// What one earlier measurement had.
+    pub(crate) fn before(&self, question: &Question) -> Option<&'static str> {
+        let key = question.key();
+        self.before.iter().find(|(q, _)| *q == key).map(|(_, before)| *before)
     }
 
     pub(crate) fn parse(&self) -> Result<Parsed> {

@@ -82,7 +82,7 @@ fn unknown_programs() {
         "",
         expect![[r#"
         --- standard error
-        error: no program or family `lampert`; there are parker, peterson, dekker, lamport-fast-3, mcs-4, clh-3, treiber-4, ticket-4, bakery-3, lamport, diamond, loop, fig12
+        error: no program or family `lampert`; there are parker, peterson, dekker, lamport-fast-3, mcs-4, clh-3, treiber-4, ticket-4, bakery-3, lamport, diamond, loop, fig12, ticket-pso-4, ticket-pso-5, mcs-5, peterson-4, ticket-twice-5
         --- exit 2
     "#]],
     );

@@ -6,6 +6,7 @@
 //! - *eager* ends on every program whose buffers are bounded;
 //! - *lazy* asks about SC and robustness: it finds violations behind long buffers or few late
 //!   stores, and knows robust programs to be safe;
+//! - *late* finds violations that one thread's late stores lead to, however many threads there are;
 //! - *dual* ends on every program with finite data;
 //! - *counters* ends on many programs whose counters grow for ever, and is the only one that does.
 //!   It is asked under SC, too, where such programs have no end otherwise.
@@ -20,11 +21,14 @@ use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::{by_sc, eager};
-use crate::tso::{dual, lazy};
+use crate::tso::{dual, late, lazy};
 
 /// As long as it has visited fewer states, the search of the store buffers is alone. It is not a time,
 /// so that what answers most questions does not depend on how busy the machine is.
 const ALONE: u64 = 20_000;
+
+/// Nor is it alone once it holds so many bytes: few states with long buffers are as good a reason.
+const ALONE_BYTES: u64 = 1 << 27;
 
 /// Answers everything that `program` asks.
 pub(crate) fn reach(
@@ -59,8 +63,9 @@ pub(crate) fn reach(
         &|limits, progress| abstraction::decided(program, model, limits, progress);
     let lazily: Racer<'_> =
         &|limits, progress| lazy::lazy(program, model, limits, progress).map(Some);
+    let late: Racer<'_> = &|limits, progress| Ok(late::decided(program, model, limits, progress));
     let dually: Racer<'_> = &|limits, progress| dual::decided(program, model, limits, progress);
-    let mut racers = if model == Model::Sc { vec![] } else { vec![lazily, dually] };
+    let mut racers = if model == Model::Sc { vec![] } else { vec![late, lazily, dually] };
     if counts {
         racers.push(counting);
     }
@@ -89,7 +94,7 @@ pub(crate) fn reach(
     Ok(unknown)
 }
 
-/// Ends a search that has visited [`ALONE`] states.
+/// Ends a search that has visited [`ALONE`] states, or takes [`ALONE_BYTES`].
 struct Alone<'a> {
     progress: &'a mut dyn Progress,
     is_over: bool,
@@ -98,7 +103,8 @@ struct Alone<'a> {
 impl Progress for Alone<'_> {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
         let go_on = self.progress.tick(snapshot);
-        self.is_over |= go_on && snapshot.states >= ALONE;
+        let much = snapshot.states >= ALONE || snapshot.memory >= ALONE_BYTES;
+        self.is_over |= go_on && much;
         go_on && !self.is_over
     }
 }

@@ -38,6 +38,8 @@ pub struct BenchRow {
     pub wall: f64,
     /// The most memory that the process held at a time, in bytes.
     pub peak: Option<u64>,
+    /// What one earlier measurement had: processor seconds, unless it says so.
+    pub before: Option<&'static str>,
 }
 
 /// How a question ended.
@@ -55,7 +57,7 @@ pub enum BenchEnd {
 }
 
 /// The keys of all rows.
-pub const BENCH_COLUMNS: [&str; 20] = [
+pub const BENCH_COLUMNS: [&str; 21] = [
     "name",
     "family",
     "size",
@@ -76,6 +78,7 @@ pub const BENCH_COLUMNS: [&str; 20] = [
     "runs",
     "time_s",
     "peak_bytes",
+    "before",
 ];
 
 /// The head of the table.
@@ -107,6 +110,7 @@ pub fn bench_text(row: &BenchRow) -> String {
         BenchEnd::Error(_) => "error".to_owned(),
     };
     let spread = row.spread.zip(row.cpu).filter(|((_, _, runs), cpu)| *runs > 1 && *cpu > 0.0);
+    let before = row.before.map_or(String::new(), |s| format!("{:>48} {s:>13}\n", "before"));
     line([
         format!("{} {}", row.question, model_key(row.model)),
         row.algorithm.to_owned(),
@@ -118,7 +122,7 @@ pub fn bench_text(row: &BenchRow) -> String {
             format!("{:.0}%", 100.0 * (most - least) / cpu)
         }),
         row.peak.map_or("-".to_owned(), |b| format!("{:.1}", b as f64 / f64::from(1 << 20))),
-    ])
+    ]) + &before
 }
 
 fn line(cells: [String; 8]) -> String {
@@ -159,6 +163,9 @@ pub fn bench_json(row: &BenchRow) -> String {
         o.raw("runs", runs);
     }
     o.raw("time_s", format!("{:.6}", row.wall)).raw("peak_bytes", count(row.peak));
+    if let Some(before) = row.before {
+        o.string("before", before);
+    }
     o.end()
 }
 
@@ -186,6 +193,7 @@ mod tests {
             spread: Some((0.012, 0.0135, 3)),
             wall: 0.0144,
             peak: Some(9 << 20),
+            before: None,
         };
         let stopped = BenchRow {
             name: "fig12".into(),
@@ -205,6 +213,7 @@ mod tests {
             algorithm: "pending",
             end: BenchEnd::Error("out of \"luck\"".into()),
             queries: Some(1),
+            before: Some("> 45"),
             ..stopped.clone()
         };
         [done, stopped, robust]
@@ -220,6 +229,7 @@ mod tests {
               reach tso   eager      violated           1234    -    0.012     12%      9.0
               reach tso   eager      time limit            -    -        -       -        -
               robust pso  pending    error                 -    1        -       -        -
+                                                      before          > 45
         "#]]
         .assert_eq(&text);
     }
@@ -230,6 +240,6 @@ mod tests {
         expect![[r#"
             {"name":"lamport-3","family":"lamport","size":3,"threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"violated","explored":1234,"queries":null,"cpu_s":0.012300,"cpu_least_s":0.012000,"cpu_most_s":0.013500,"runs":3,"time_s":0.014400,"peak_bytes":9437184}
             {"name":"fig12","threads":3,"points":30,"edges":36,"question":"reach","model":"tso","algorithm":"eager","verdict":"unknown","limit":{"kind":"time"},"explored":null,"queries":null,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}
-            {"name":"treiber-4","threads":3,"points":30,"edges":36,"question":"robust","model":"pso","algorithm":"pending","verdict":"error","message":"out of \"luck\"","explored":null,"queries":1,"cpu_s":null,"time_s":21.500000,"peak_bytes":null}"#]].assert_eq(&text);
+            {"name":"treiber-4","threads":3,"points":30,"edges":36,"question":"robust","model":"pso","algorithm":"pending","verdict":"error","message":"out of \"luck\"","explored":null,"queries":1,"cpu_s":null,"time_s":21.500000,"peak_bytes":null,"before":"> 45"}"#]].assert_eq(&text);
     }
 }
