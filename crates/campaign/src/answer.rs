@@ -152,8 +152,9 @@ pub struct ShownStep {
     pub step: TracedStep,
     /// What its bytes are called.
     pub location: Option<String>,
-    /// What the value points to that an update read, and the one that was read or written, if it is an address.
-    pub points_to: [Option<String>; 2],
+    /// The value that an update read, and the one that was read or written, as its type says: what an address points
+    /// to, a number, the name of an enumerator. Nothing if the type is not known.
+    pub in_words: [Option<String>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<String>,
     /// What stands there.

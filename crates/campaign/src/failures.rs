@@ -1,6 +1,6 @@
 //! Executions that failed, with what there is to say about them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use weakspot_core::Model;
 use weakspot_live::wire::{CALLS, MemoryChange, MemoryStep, Place, Related, SLEPT, TracedStep};
@@ -166,8 +166,24 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
         let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
         format!("{word} {}{at}", names.data(step.addr, u64::from(step.len)))
     };
+    let commits = commits(steps);
+    // Many stores may wait in a buffer together; those matter that others miss, readers before writers.
+    let missed = |by: &[OpKind]| -> Vec<(usize, usize)> {
+        let is_missed = |&(store, _): &(usize, usize)| {
+            let until = commits.get(&store).copied().unwrap_or(steps.len());
+            let mut between = steps[store..until].iter();
+            between.any(|step| {
+                step.thread != steps[store].thread
+                    && by.contains(&step.kind)
+                    && step.op().conflicts(steps[store].op())
+            })
+        };
+        late(steps).into_iter().filter(is_missed).collect()
+    };
+    let ways = [missed(&[OpKind::Read, OpKind::Update]), missed(&[OpKind::Commit]), late(steps)];
+    let late = ways.into_iter().find(|late| !late.is_empty()).unwrap_or_default();
     let mut reported: Vec<String> = Vec::new();
-    for (store, by) in late(steps) {
+    for (store, by) in late {
         let (thread, store) = (names.thread(steps[store].thread), shown(&steps[store]));
         let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
         if reported.len() < MOST_LATE && !reported.contains(&text) {
@@ -175,6 +191,24 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
         }
     }
     reported
+}
+
+/// With which steps stores reach memory, by the numbers of both: those to the same bytes do so in their order.
+fn commits(steps: &[TracedStep]) -> HashMap<usize, usize> {
+    let mut waiting: HashMap<(u16, u64, u32), VecDeque<usize>> = HashMap::new();
+    let mut found = HashMap::new();
+    for (i, step) in steps.iter().enumerate() {
+        let bytes = (step.thread, step.addr, step.len);
+        match step.kind {
+            OpKind::Write => waiting.entry(bytes).or_default().push_back(i),
+            OpKind::Commit => {
+                let store = waiting.get_mut(&bytes).and_then(VecDeque::pop_front);
+                found.extend(store.map(|store| (store, i)));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Makes steps that can be shown.
@@ -360,7 +394,18 @@ impl Shower<'_> {
     fn items(&self, traced: &Traced, about: About) -> Vec<Item> {
         let items = items(traced, &frees(traced), about, |i| matters(&traced.steps[i]));
         let first = items.len().saturating_sub(MOST_STEPS);
-        let is_shown = |(i, item): &(usize, Item)| *i >= first || about.shows(*item);
+        // What reaches memory there was issued somewhere.
+        let commits = commits(&traced.steps);
+        let from = items.get(first).map_or(0, |item| match *item {
+            Item::Step(i) => i,
+            Item::Memory(j) => traced.memory[j].0,
+        });
+        let waits = |item: Item| match item {
+            Item::Step(i) => commits.get(&i).is_some_and(|&commit| commit >= from),
+            Item::Memory(_) => false,
+        };
+        let is_shown =
+            |(i, item): &(usize, Item)| *i >= first || about.shows(*item) || waits(*item);
         items.into_iter().enumerate().filter(is_shown).map(|(_, item)| item).collect()
     }
 
@@ -443,14 +488,19 @@ impl Shower<'_> {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
         let touches = step.op().touches();
         let location = touches.then(|| self.names.data(step.addr, u64::from(step.len)));
-        let pointer = |value: Option<u64>| {
-            let to = value.filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))?;
-            // What a pointer points to is called as the pointer.
-            Some(if Some(&to) == location.as_ref() { format!("&*{to}") } else { to })
+        let in_words = |value: Option<u64>| {
+            let value = value?;
+            match Some(value).filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))
+            {
+                // What a pointer points to is called as the pointer.
+                Some(to) if Some(&to) == location.as_ref() => Some(format!("&*{to}")),
+                Some(to) => Some(to),
+                None => self.names.value(step.addr, step.len, value).filter(|_| touches),
+            }
         };
         ShownStep {
             step: *step,
-            points_to: [step.old, step.value].map(pointer),
+            in_words: [step.old, step.value].map(in_words),
             location: location.clone(),
             site: place.map(|place| self.symbols.text(place)),
             text: place.and_then(|place| self.of(place)),
@@ -462,9 +512,7 @@ impl Shower<'_> {
 
     /// What stands in the source at a place of the user's own code.
     fn of(&mut self, place: Place) -> Option<String> {
-        let frame = self.symbols.frames(place).into_iter().find(|frame| !frame.library)?;
-        let text = self.sources.line(frame.path?, frame.line?)?;
-        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        self.symbols.source(place, self.sources)
     }
 }
 

@@ -8,7 +8,8 @@ use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::{Place, StackFrame};
 
-use crate::variables::{Local, Variables};
+use crate::lines::Lines;
+use crate::variables::{Local, Scalar, Variables};
 use crate::{Error, Result};
 
 /// The files that are mapped into a program.
@@ -163,6 +164,13 @@ impl Symbols {
         }
     }
 
+    /// What stands in the source at a place of the user's own code.
+    pub(crate) fn source(&self, place: Place, lines: &mut Lines) -> Option<String> {
+        let frame = self.frames(place).into_iter().find(|frame| !frame.library)?;
+        let text = lines.line(frame.path?, frame.line?)?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
     /// The function of the user's own code that begins at an address.
     pub(crate) fn function(&self, address: u64) -> Option<String> {
         let number = self.modules.iter().position(|m| (m.base..m.end).contains(&address))?;
@@ -221,6 +229,35 @@ impl Symbols {
     ) -> Option<String> {
         let (variables, _) = self.variables_at(frame.place)?;
         Some(variables.part_of(local, addr, len))
+    }
+
+    /// How the bytes of a variable on the stack are read.
+    pub(crate) fn scalar_of(
+        &self,
+        frame: &StackFrame,
+        local: &Local,
+        addr: u64,
+        len: u64,
+    ) -> Option<Scalar> {
+        self.variables_at(frame.place)?.0.scalar_of(local, addr, len)
+    }
+
+    /// How the bytes at an address of data are read.
+    pub(crate) fn scalar(&self, address: u64, len: u64) -> Option<Scalar> {
+        let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
+        module.variables()?.scalar(module.debug()?.start + (address - module.base), len)
+    }
+
+    /// The same for what a pointer points to, as in [`Symbols::pointed_to`].
+    pub(crate) fn scalar_pointed_to(
+        &self,
+        pointer: &str,
+        bytes: (u64, u64),
+        all: u64,
+    ) -> Option<Scalar> {
+        let last = pointer.rsplit(['.', '>']).next()?.split('[').next()?;
+        let own = self.modules.iter().filter(|m| !m.path.starts_with("/usr/lib"));
+        own.filter_map(Module::variables).find_map(|v| v.scalar_pointed_to(last, bytes, all))
     }
 
     /// The variables of the file that a place is in, and where in that file it is.

@@ -33,7 +33,7 @@ const MOST_OF_A_SET: u64 = 1 << 31;
 /// columns where there is none.
 pub fn style(shared: &Shared) -> Style {
     let Screen { color, width, .. } = terminal::screen(shared.color);
-    Style { details: !shared.quiet, color, width }
+    Style { details: !shared.quiet, color, width, proving: shared.witness.is_some() }
 }
 
 /// What many inputs came to: for people after the answers, as a table instead of them.

@@ -39,6 +39,22 @@ impl<'a, M> Head<'a, M> {
     }
 }
 
+impl<'a> Head<'a> {
+    /// A violation by a real program, in an execution that was executed again.
+    #[must_use]
+    pub fn of_replay(file: &'a str, model: Model) -> Head<'a> {
+        Head {
+            file,
+            question: "run",
+            model,
+            verdict: &Verdict::Violated,
+            limit: None,
+            time: Duration::ZERO,
+            certified: Certification::Checked,
+        }
+    }
+}
+
 impl<M: ModelName> Head<'_, M> {
     /// The model, if the evidence is too large for the checker.
     pub(crate) fn too_large(&self) -> Option<String> {
@@ -90,11 +106,27 @@ pub trait Answer {
 
     /// The models whose evidence is too large for the checker, if there are any.
     fn too_large(&self) -> Option<String>;
+
+    /// Whether `--witness` makes a proof of such an answer.
+    fn is_provable(&self) -> bool {
+        false
+    }
 }
 
-/// What people read about evidence that is too large for the checker.
+/// What people read about an answer that a search gave and that was not derived a second time.
 pub(crate) fn note(models: impl std::fmt::Display) -> String {
-    format!("  note: {models}: too large to be checked again\n")
+    format!("  note: {models}: by search; a second search as a check would take too long\n")
+}
+
+/// The same where a proof can be made instead, and whether that was tried.
+pub(crate) fn provable_note(models: impl std::fmt::Display, tried: bool) -> String {
+    match tried {
+        true => note(models),
+        false => {
+            "  note: by search; --witness FILE writes a proof that `weakspot certify` checks\n"
+                .to_owned()
+        }
+    }
 }
 
 /// A format of answers. A new one is a variant here, and a file that writes it.
@@ -219,7 +251,10 @@ impl Format {
             Format::Text => {
                 let mut text = answer.text(style);
                 if let Some(models) = answer.too_large().filter(|_| style.details) {
-                    text += &note(models);
+                    text += &match answer.is_provable() {
+                        true => provable_note(models, style.proving),
+                        false => note(models),
+                    };
                 }
                 text
             }

@@ -377,28 +377,35 @@ fn answered(
 pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
     let RealFailed { model, verdict, failures, derived, limit, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
-    let mut out = answered(explored, model, limit_of(verdict), |executions| match verdict {
-        Verdict::Holds if derived => {
-            "no execution fails: robust, and none fails under SC".to_owned()
-        }
-        Verdict::Holds => format!("no execution fails ({executions} explored)"),
-        Verdict::Violated => {
-            let mut said = Vec::new();
-            for model in Model::ALL {
-                let known = failures.iter().filter(|f| f.before == Some(model)).count();
-                if known > 0 {
-                    said.push(format!("{} as under {model}", number(known)));
+    let mut out = answered(explored, model, limit_of(verdict), |executions| {
+        // Under SC there is nothing to tell them from.
+        let buffered = if model == Model::Sc { "" } else { " with store buffers" };
+        let executions = &format!("{executions}{buffered}");
+        match verdict {
+            Verdict::Holds if derived => {
+                "no execution fails: robust, and none fails under SC".to_owned()
+            }
+            Verdict::Holds => format!("no execution fails ({executions} explored)"),
+            Verdict::Violated => {
+                let mut said = Vec::new();
+                for model in Model::ALL {
+                    let known = failures.iter().filter(|f| f.before == Some(model)).count();
+                    if known > 0 {
+                        said.push(format!("{} as under {model}", number(known)));
+                    }
                 }
+                let new = failures.iter().filter(|f| f.before.is_none()).count();
+                if new > 0 {
+                    said.push(format!("{} in {executions}", number(new)));
+                }
+                let which = if style.details { String::new() } else { kinds(failures) };
+                format!("fails: {}{which}", said.join(", "))
             }
-            let new = failures.iter().filter(|f| f.before.is_none()).count();
-            if new > 0 {
-                said.push(format!("{} in {executions}", number(new)));
+            Verdict::Unknown(_) if derived => {
+                "no execution with store buffers was tried".to_owned()
             }
-            let which = if style.details { String::new() } else { kinds(failures) };
-            format!("fails: {}{which}", said.join(", "))
+            Verdict::Unknown(_) => format!("no failure in {executions}"),
         }
-        Verdict::Unknown(_) if derived => "no execution with store buffers was tried".to_owned(),
-        Verdict::Unknown(_) => format!("no failure in {executions}"),
     });
     if !style.details {
         return out;

@@ -7,6 +7,7 @@ use weakspot_core::Model;
 use super::object::{
     ReadFrom, Run, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind,
 };
+use super::telling::telling;
 use crate::json::model_key;
 use crate::text::folding::{folded, narrowed};
 use crate::text::show::{counted, plain};
@@ -35,8 +36,8 @@ pub struct RealStep<'a> {
     pub old: Option<u64>,
     /// What was read or written.
     pub value: Option<u64>,
-    /// What these two point to, if they are addresses.
-    pub points_to: [Option<&'a str>; 2],
+    /// These two as their type says, if it is known: what addresses point to, numbers, words.
+    pub in_words: [Option<&'a str>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<&'a str>,
     /// What stands there.
@@ -61,14 +62,17 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
         let n = real.n;
         let mut step = RunStep::new(n, real.thread, real.kind);
         step.location = real.location.map(|location| plain(location).into_owned());
-        let value = |value: u64, points_to: Option<&str>| match points_to {
-            Some(name) => RunValue::Name(plain(name).into_owned()),
+        let value = |value: u64, in_words: Option<&str>| match in_words {
+            Some(words) => match words.parse() {
+                Ok(number) => RunValue::Number(number),
+                Err(_) => RunValue::Name(plain(words).into_owned()),
+            },
             None => shown(value, real.len),
         };
         // Of more bytes than a word has, only a digest is known.
         let known = real.len <= 8;
-        step.old = real.old.filter(|_| known).map(|old| value(old, real.points_to[0]));
-        step.value = real.value.filter(|_| known).map(|new| value(new, real.points_to[1]));
+        step.old = real.old.filter(|_| known).map(|old| value(old, real.in_words[0]));
+        step.value = real.value.filter(|_| known).map(|new| value(new, real.in_words[1]));
         step.text = real.text.map(|text| plain(text).into_owned());
         step.note = real.note.map(|note| plain(note).into_owned());
         if real.kind == StepKind::Fail {
@@ -136,6 +140,7 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
         }
         run.steps.push(step);
     }
+    run.telling = telling(&run);
     run
 }
 
@@ -217,7 +222,8 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     };
     let rows: Vec<Row> = steps.iter().map(row).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
-    let is_last = |i: usize| i + LAST >= steps.len();
+    // Where nothing tells it, the end does.
+    let is_last = |i: usize| run.telling.is_empty() && i + LAST >= steps.len();
     let matters = steps.iter().enumerate().map(|(i, step)| is_last(i) || run.matters(step));
     let matters: Vec<bool> = matters.collect();
     let (rows, names) = narrowed(folded(rows, &names, &matters), names);
@@ -267,7 +273,7 @@ mod tests {
             len: 4,
             old: None,
             value: Some(value),
-            points_to: [None, None],
+            in_words: [None, None],
             site: None,
             text: None,
             note: None,
