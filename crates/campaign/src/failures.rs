@@ -13,7 +13,7 @@ use crate::lines::Lines;
 use crate::memory::{About, Item, about, frees, items};
 use crate::names::Names;
 use crate::replay::{Replays, Traced};
-use crate::symbols::{Frame, Symbols};
+use crate::symbols::{Frame, Symbols, is_of_atomics};
 use crate::waits;
 use crate::{Campaign, MOST_SHOWN, Result};
 
@@ -468,7 +468,9 @@ impl Shower<'_> {
             if shown.what != ShownKind::Step {
                 continue;
             }
-            if !shown.own || shown.step.place.is_some_and(is_own) {
+            // A function of C++ does to an atomic what the line says.
+            let is_whole = |place| is_own(place) || is_of_atomics(&self.symbols.frames(place));
+            if !shown.own || shown.step.place.is_some_and(is_whole) {
                 lines.remove(&thread);
                 continue;
             }

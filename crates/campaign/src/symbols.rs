@@ -282,8 +282,9 @@ impl Symbols {
             }
             name => name.into(),
         };
+        let name = shortened(&name);
         match probe - symbol.address() {
-            0 => Some(name.into_owned()),
+            0 => Some(name),
             offset => Some(format!("{name}+{offset}")),
         }
     }
@@ -307,6 +308,25 @@ impl Module {
         let start = if head[16] == 2 { self.base } else { 0 };
         Some(Debug { loader, start })
     }
+}
+
+/// A name of C++ without the types of its templates, if it would not fit a line.
+fn shortened(name: &str) -> String {
+    const LONG: usize = 40;
+    if name.len() <= LONG || !name.contains('<') {
+        return name.to_owned();
+    }
+    let mut out = String::new();
+    let mut depth = 0_u32;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' if !name[..at].ends_with("operator") => depth += 1,
+            '>' if depth > 0 && !name[..at].ends_with('-') => depth -= 1,
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// Refuses a program whose accesses to memory would not be seen.
@@ -438,6 +458,26 @@ fn without_detours(path: &str) -> PathBuf {
 fn is_library(file: &str) -> bool {
     const SYSTEM: [&str; 3] = ["/usr/include/", "/usr/lib/", "/usr/local/include/"];
     file.starts_with(LIBRARY) || SYSTEM.iter().any(|folder| file.starts_with(folder))
+}
+
+/// Whether a place is in a function of C++ by which threads share something: `std::atomic`, locks, conditions.
+pub(crate) fn is_of_atomics(frames: &[Frame]) -> bool {
+    const CLASSES: [&str; 12] = [
+        "std::atomic",
+        "std::__atomic",
+        "std::lock_guard<",
+        "std::unique_lock<",
+        "std::scoped_lock<",
+        "std::shared_lock<",
+        "std::mutex::",
+        "std::recursive_mutex::",
+        "std::shared_mutex::",
+        "std::__shared_mutex",
+        "std::condition_variable",
+        "__gthread_mutex_",
+    ];
+    let function = frames.first().filter(|frame| frame.library).and_then(|f| f.function.as_deref());
+    function.is_some_and(|function| CLASSES.iter().any(|class| function.starts_with(class)))
 }
 
 /// The function of Rust's standard library that the user's own code called and that is about threads, such as

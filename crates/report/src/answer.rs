@@ -7,7 +7,7 @@ use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
 use weakspot_witness::model_key;
 
 use crate::text::show::model_name;
-use crate::text::table::Style;
+use crate::text::table::{Style, paragraph};
 
 /// The head of an answer: about what, which question, and what came out.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +106,11 @@ pub trait Answer {
 
     /// The models whose evidence is too large for the checker, if there are any.
     fn too_large(&self) -> Option<String>;
+
+    /// What a violation is explained by, apart from the model, and the model: what several models share is drawn once.
+    fn explained_by(&self) -> Option<(String, String)> {
+        None
+    }
 
     /// Whether `--witness` makes a proof of such an answer.
     fn is_provable(&self) -> bool {
@@ -242,6 +247,14 @@ impl Format {
             .into_iter()
             .chain([Format::Junit, Format::Litmus7])
             .find(|format| format.name() == name)
+    }
+
+    /// The answer for people where the same was drawn for another model.
+    #[must_use]
+    pub fn referring(answer: &dyn Answer, style: Style, to: &str) -> String {
+        let refers = format!("  for the same reason as under {to}, where it is drawn");
+        let style = Style { details: false, ..style };
+        answer.text(style) + &paragraph(&refers, style.columns(), 2)
     }
 
     /// The answer in this format. Tables are of many answers, and have no part for one.

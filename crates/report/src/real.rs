@@ -331,11 +331,17 @@ fn chain(explored: &Explored<'_>, frames: &[String]) -> String {
     frames.join(", inlined at ")
 }
 
-/// A function of Rust without the types that it was made for.
+/// A function without the types that it was made for: in Rust always, in C++ if it is long.
 fn without_types(frame: &str) -> String {
+    const LONG: usize = 60;
+    let start = if frame.contains("::<") || frame.starts_with('<') || frame.len() <= LONG {
+        "::<"
+    } else {
+        "<"
+    };
     let mut out = String::new();
     let mut rest = frame;
-    while let Some((before, types)) = rest.split_once("::<") {
+    while let Some((before, types)) = rest.split_once(start) {
         out += before;
         let mut depth = 1_u32;
         let end = types.char_indices().find(|&(at, c)| {
@@ -430,8 +436,11 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         };
         for (i, frame) in frames.iter().enumerate() {
             let frame = plain(frame);
-            let frame = if explored.verbose { frame.into_owned() } else { without_types(&frame) };
-            let _ = writeln!(out, "  {:<9}{frame}", if i == 0 { "at" } else { "inlined" });
+            let what = if i == 0 { "at" } else { "inlined" };
+            match explored.verbose {
+                true => writeln!(out, "  {what:<9}{frame}").unwrap_or_default(),
+                false => out.push_str(&labelled(what, &without_types(&frame), None, style)),
+            }
         }
         for related in failure.related {
             out.push_str(&related_text(explored, related, style));
@@ -631,6 +640,10 @@ mod tests {
         check("a.rs:2 in m::f::<m::g::{closure#0}>::{closure#1}", "a.rs:2 in m::f::{closure#1}");
         check("a.rs:2 in m::f::<fn(u8) -> Box<u8>>", "a.rs:2 in m::f");
         check("a.c:2 in main", "a.c:2 in main");
+        check(
+            "a.h:2 in engine::Registry<long long, std::vector<int, A<int> > >::put(int)",
+            "a.h:2 in engine::Registry::put(int)",
+        );
         check("<m::A<u8> as m::T>::f::<u8", "<m::A<u8> as m::T>::f");
     }
 }

@@ -11,7 +11,7 @@ use crate::answer::{Answer, Head};
 use crate::course::{CourseJson, search_json};
 use crate::json::of_program;
 use crate::run::drawing::draw;
-use crate::run::object::Run;
+use crate::run::object::{Run, RunStep};
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, plain};
@@ -62,6 +62,15 @@ impl Answer for ReachAnswer<'_> {
 
     fn is_provable(&self) -> bool {
         true
+    }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let ReachAnswer { head, program, names, source, .. } = *self;
+        let show = Show { file: head.file, program, names, source };
+        let run = of_schedule(show, head.model, self.run?, false)?;
+        let step = |s: &RunStep| (s.thread, s.kind, s.location.clone(), s.value.clone(), s.line);
+        let steps: Vec<_> = run.steps.iter().map(step).collect();
+        Some((format!("{steps:?} {:?}", run.end), head.model.to_string()))
     }
 }
 

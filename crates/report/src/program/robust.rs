@@ -67,6 +67,13 @@ impl Answer for RobustAnswer<'_> {
     fn is_provable(&self) -> bool {
         true
     }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let run = self.run()?;
+        let (store, access) = pair(&run)?;
+        let place = |step: &RunStep| Some((step.thread, step.line?, step.column));
+        Some((format!("{:?}", (place(store)?, place(access)?)), self.head.model.to_string()))
+    }
 }
 
 /// A line that says what was found and, with `details`, for a violation the two lines of the

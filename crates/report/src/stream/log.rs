@@ -57,6 +57,13 @@ impl Answer for MonitorAnswer<'_> {
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
     }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let ends: Vec<_> =
+            self.reports.iter().map(|(o, _)| (o.store, o.access, o.previous)).collect();
+        let is_new = !ends.is_empty() && self.unlisted == 0 && self.remarks.is_empty();
+        is_new.then(|| (format!("{:?} {ends:?}", self.id), self.head.model.to_string()))
+    }
 }
 
 /// How many pairs are reported one by one in text.

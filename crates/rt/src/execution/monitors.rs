@@ -131,8 +131,9 @@ impl Runtime {
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
             self.reporter.send(&Message::Step(step));
-            // In Rust, what threads do with each other is mostly in code of the standard library.
-            let calls = self.config.harness && t == self.threads.current() && t > 0;
+            // What threads do with each other is mostly in code of the standard library: in Rust, and in C++ without
+            // optimisation.
+            let calls = t == self.threads.current() && (t > 0 || !self.config.harness);
             if calls && kind != OpKind::Commit {
                 let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
                 self.reporter.send(&Message::Calls(calls.collect()));
