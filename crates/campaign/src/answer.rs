@@ -161,6 +161,9 @@ pub struct ShownStep {
     pub text: Option<String>,
     /// Whether it is in code of the user's own, and not only in a standard library.
     pub own: bool,
+    /// The call of a channel that it begins, with how many steps that takes: those who do not want to know everything
+    /// are shown the call instead of them.
+    pub call: Option<String>,
     /// What is to be said about it, such as that it is one access of a data race.
     pub note: Option<String>,
     /// What it is.

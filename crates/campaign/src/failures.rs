@@ -13,7 +13,7 @@ use crate::lines::Lines;
 use crate::memory::{About, Item, about, frees, items};
 use crate::names::Names;
 use crate::replay::{Replays, Traced};
-use crate::symbols::{Frame, Symbols, is_of_atomics};
+use crate::symbols::{Frame, Symbols, channel_call, is_of_atomics};
 use crate::waits;
 use crate::{Campaign, MOST_SHOWN, Result};
 
@@ -22,6 +22,9 @@ const MOST_LATE: usize = 10;
 /// So many failures are shown with what led to them, and so many steps of that.
 const MOST_RUNS: usize = 10;
 const MOST_STEPS: usize = 1000;
+
+/// What is said of a call in which a thread has waited.
+const GOES_ON: &str = " goes on";
 
 /// An access of a data race as it is told; others are as they were.
 fn access_in_words(access: &str) -> &str {
@@ -428,7 +431,55 @@ impl Shower<'_> {
         };
         let mut shown: Vec<ShownStep> = items.iter().map(shown).collect();
         self.thin(&mut shown);
+        self.fold_channels(traced, items, &mut shown);
         shown
+    }
+
+    /// What a channel does inside is one step: the first of those that a thread takes in a call, until it goes on outside.
+    fn fold_channels(&self, traced: &Traced, items: &[Item], shown: &mut [ShownStep]) {
+        // By thread the call that it is in, its first step, and how many there are.
+        let mut inside: HashMap<u16, (String, usize, u64)> = HashMap::new();
+        let mut calls: Vec<(usize, String)> = Vec::new();
+        let mut last = None;
+        let of_call = |name: &str| name.strip_suffix(GOES_ON).unwrap_or(name).to_owned();
+        let told = |(name, at, steps): (String, usize, u64)| {
+            (at, format!("{name}, {steps} step{}", if steps == 1 { "" } else { "s" }))
+        };
+        for (at, item) in items.iter().enumerate() {
+            let Item::Step(i) = *item else { continue };
+            let step = &traced.steps[i];
+            if step.kind == OpKind::Commit {
+                continue;
+            }
+            let call = traced.calls.get(&i).and_then(|calls| channel_call(calls, self.symbols));
+            let before = inside.remove(&step.thread);
+            // It waited while others did something.
+            let alone = last == Some(step.thread);
+            last = Some(step.thread);
+            let call = match (before, call) {
+                (Some((name, at_first, steps)), Some(call)) if call == of_call(&name) && alone => {
+                    inside.insert(step.thread, (name, at_first, steps + 1));
+                    shown[at].own = false;
+                    continue;
+                }
+                (Some(before), Some(call)) if call == of_call(&before.0) => {
+                    calls.push(told(before));
+                    Some(format!("{call}{GOES_ON}"))
+                }
+                (before, call) => {
+                    calls.extend(before.map(told));
+                    call
+                }
+            };
+            if let Some(name) = call {
+                shown[at].own = true;
+                inside.insert(step.thread, (name, at, 1));
+            }
+        }
+        calls.extend(inside.into_values().map(told));
+        for (at, call) in calls {
+            shown[at].call = Some(call);
+        }
     }
 
     /// What happens to memory, as a step.
@@ -507,6 +558,7 @@ impl Shower<'_> {
             site: place.map(|place| self.symbols.text(place)),
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
+            call: None,
             note: None,
             what: ShownKind::Step,
         }

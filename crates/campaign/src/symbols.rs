@@ -501,6 +501,26 @@ pub(crate) fn called(calls: &[Place], symbols: &Symbols) -> Option<String> {
     })
 }
 
+/// The function of a channel of Rust's standard library that the user's own code called, such as `Receiver::recv`.
+pub(crate) fn channel_call(calls: &[Place], symbols: &Symbols) -> Option<String> {
+    let frames: Vec<Frame> = calls.iter().flat_map(|&place| symbols.frames(place)).collect();
+    let own = frames.iter().position(Frame::is_own)?;
+    let functions = frames[..own].iter().rev().filter_map(|frame| frame.function.as_deref());
+    let is_channel = |function: &&str| {
+        let path = function.trim_start_matches('<');
+        path.starts_with("std::sync::mpsc::") || path.starts_with("std::sync::mpmc::")
+    };
+    // `<std::sync::mpsc::Sender<u8> as core::ops::drop::Drop>::drop` is what drops a sender.
+    let words = |function: &str| {
+        let dropped = function.split_once(" as core::ops::drop::Drop>").map(|(dropped, _)| dropped);
+        Some(match dropped {
+            Some(dropped) => format!("{}::drop", last_words(dropped).rsplit("::").next()?),
+            None => last_words(function),
+        })
+    };
+    functions.filter(is_channel).find_map(words)
+}
+
 /// The last two words of the name of a function, without types: `Mutex::lock`, `thread::park`.
 fn last_words(function: &str) -> String {
     let mut words: Vec<String> = vec![String::new()];

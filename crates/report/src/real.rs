@@ -422,11 +422,7 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             let _ = write!(head, " {}", plain(failure.text));
         }
         out.push('\n');
-        // What a program says is left as it is.
-        match failure.related.iter().any(|related| related.wait.is_some()) {
-            true => out.push_str(&paragraph(&head, style.columns(), 11)),
-            false => out = out + &head + "\n",
-        }
+        out.push_str(&paragraph(&head, style.columns(), 11));
         if let Some(thread) = failure.thread {
             let _ = writeln!(out, "  {:<9}{thread}", "thread");
         }

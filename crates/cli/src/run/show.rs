@@ -304,6 +304,7 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 in_words: s.in_words.each_ref().map(Option::as_deref),
                 site: s.site.as_deref(),
                 text: s.text.as_deref(),
+                call: s.call.as_deref().filter(|_| !all),
                 note: s.note.as_deref(),
             })
             .collect();

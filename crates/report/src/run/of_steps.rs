@@ -42,6 +42,8 @@ pub struct RealStep<'a> {
     pub site: Option<&'a str>,
     /// What stands there.
     pub text: Option<&'a str>,
+    /// The call that it stands for, with all that happens inside.
+    pub call: Option<&'a str>,
     /// What is to be said about it.
     pub note: Option<&'a str>,
 }
@@ -61,6 +63,13 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
     for real in steps {
         let n = real.n;
         let mut step = RunStep::new(n, real.thread, real.kind);
+        if let Some(call) = real.call {
+            (step.kind, step.location) = (StepKind::Local, Some(plain(call).into_owned()));
+            step.text = real.text.map(|text| plain(text).into_owned());
+            real.site.inspect(|site| step.put_at(&plain(site)));
+            run.steps.push(step);
+            continue;
+        }
         step.location = real.location.map(|location| plain(location).into_owned());
         let value = |value: u64, in_words: Option<&str>| match in_words {
             Some(words) => match words.parse() {
@@ -200,6 +209,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Exit, _) => "ends".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
             (StepKind::Join, _) => "join".to_owned(),
+            (StepKind::Local, _) => step.cell(),
             _ => String::new(),
         };
         let note = match step.note.as_deref() {
@@ -276,6 +286,7 @@ mod tests {
             in_words: [None, None],
             site: None,
             text: None,
+            call: None,
             note: None,
         }
     }
