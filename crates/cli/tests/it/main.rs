@@ -61,6 +61,7 @@ mod cluster;
 mod cluster_sweep;
 mod convert;
 mod corpus_c;
+mod drawn;
 mod ends;
 mod errata;
 mod failures;
