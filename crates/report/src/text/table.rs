@@ -176,6 +176,7 @@ fn lay_out(threads: &[String], rows: &[Row], shape: Shape, room: usize) -> Optio
     let least: Vec<usize> = (0..threads.len())
         .map(|i| match shape {
             Shape::Beside => most[i],
+            Shape::Wrapped if sourced(i) => most[i].min(heads[i] + 2 + MIN_STATEMENT),
             Shape::Wrapped => most[i].min(heads[i] + 2 + MIN_BODY),
             Shape::Below => most[i].min(whole[i].max(match sourced(i) {
                 true => MIN_STATEMENT,
