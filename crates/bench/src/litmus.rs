@@ -42,6 +42,7 @@ pub fn run(timeout: Duration, tables: &mut Tables<'_>) -> Result<()> {
                 .map_err(|d| anyhow::anyhow!(d.message))
                 .with_context(|| format!("failed to read {} at {n}", family.name()))?;
             for model in [Model::Sc, Model::Tso, Model::Pso(Drain::All)] {
+                (tables.busy)(&format!("{} {n} under {model}", family.name()));
                 let limits = Limits {
                     time: Some(timeout),
                     memory: Some(4 << 30),

@@ -37,6 +37,7 @@ pub fn run(args: &BenchMonitorArgs, tables: &mut Tables<'_>) -> Result<()> {
     ))?;
     for &addresses in &args.addresses {
         for &threads in &args.threads {
+            (tables.busy)(&format!("{threads} threads, {addresses} places"));
             let events = random_events(threads, addresses, args.events as usize);
             let names = names(threads, addresses);
             let (tso, _, _) = follow(&[Model::Tso], &events, args.rounds)?;

@@ -103,6 +103,7 @@ fn interleavings(
             "PSO pairs"
     ))?;
     for (subject, program) in programs {
+        (tables.busy)(subject.name);
         let plan = Plan::Bounded(Some(preemptions));
         let ours = measure(tables, program, runtime, plan, &[Model::Tso, PSO], 0)?;
         let Measured { executions, pairs, .. } = &ours;
@@ -157,6 +158,7 @@ fn rates(
         "", "steps", "per second", "±", "of paper", "monitors", "steps/s", "ns/step", "without"
     ))?;
     for (subject, program) in programs {
+        (tables.busy)(subject.name);
         let random = |models: &[Model]| {
             measure(tables, program, runtime, Plan::Random { seed: 1 }, models, args.executions)
         };

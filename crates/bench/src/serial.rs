@@ -85,7 +85,8 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
         let mut rates = Vec::new();
         let mut spread: Option<f64> = None;
         let mut most = Peak::default();
-        for (_, commits, questions) in WAYS {
+        for (key, commits, questions) in WAYS {
+            (tables.busy)(&format!("{events} events, {key}"));
             let size = TxnLogSize { commits, ..size };
             let run = follow(size, questions, events, false)?;
             let mut seconds = vec![run.seconds];
@@ -149,6 +150,7 @@ fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     for open in [false, true] {
         for (key, commits, questions) in WAYS.into_iter().filter(|way| way.2.len() == 1) {
             for &events in &lengths {
+                (tables.busy)(&format!("{events} events, {key}"));
                 let follow = || follow(TxnLogSize { commits, ..USUAL }, questions, events, open);
                 let run = follow()?;
                 let seconds = repeated(run.seconds, || Ok(Some(follow()?.seconds)))?;

@@ -20,6 +20,8 @@ pub struct Tables<'a> {
     pub end: &'static str,
     /// Shows a line that says how far it is, or takes it away.
     pub show: &'a dyn Fn(Option<&str>),
+    /// Says what is measured, for measurements that report nothing meanwhile.
+    pub busy: &'a dyn Fn(&str),
 }
 
 /// What is left to say when all is measured.

@@ -155,14 +155,18 @@ pub struct ShownStep {
     pub step: TracedStep,
     /// What its bytes are called.
     pub location: Option<String>,
-    /// What the value points to that an update read, and the one that was read or written, if it is an address.
-    pub points_to: [Option<String>; 2],
+    /// The value that an update read, and the one that was read or written, as its type says: what an address points
+    /// to, a number, the name of an enumerator. Nothing if the type is not known.
+    pub in_words: [Option<String>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<String>,
     /// What stands there.
     pub text: Option<String>,
     /// Whether it is in code of the user's own, and not only in a standard library.
     pub own: bool,
+    /// The call of a channel that it begins, with how many steps that takes: those who do not want to know everything
+    /// are shown the call instead of them.
+    pub call: Option<String>,
     /// What is to be said about it, such as that it is one access of a data race.
     pub note: Option<String>,
     /// What it is.

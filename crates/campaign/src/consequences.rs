@@ -141,7 +141,7 @@ impl Seeker<'_> {
             // That something fails is known. What else does is looked for if that takes little.
             if let Some(rest) = self.explore_rest(self.left(until), &failed)? {
                 self.take(&mut failed, &rest)?;
-                failed.limit = rest.limit;
+                failed.limit = of_all(rest.limit, &failed);
             }
             self.heed_updates(pairs, &mut failed);
             return Ok(failed);
@@ -151,7 +151,7 @@ impl Seeker<'_> {
         if let Some(all) = self.explore(&[], self.left(until), &failed)? {
             let new = self.take(&mut failed, &all)?;
             // How much time there was for this is of no interest.
-            failed.limit = match all.limit.clone() {
+            failed.limit = match of_all(all.limit.clone(), &failed) {
                 Some(Limit::Time(_)) => Some(Limit::Time(timeout)),
                 limit => limit,
             };
@@ -268,6 +268,8 @@ impl Seeker<'_> {
 
     /// Adds what was found. Those failures that are not there under SC.
     fn take(&self, failed: &mut Failed, explored: &Explored) -> Result<Vec<Found>> {
+        // Several searches are counted as one.
+        let before = failed.executions;
         failed.executions += explored.executions;
         failed.steps += explored.steps;
         for &strategy in &explored.strategies {
@@ -280,7 +282,8 @@ impl Seeker<'_> {
         let config = self.config();
         let replays = Replays::new(&campaign, &config, explored);
         let mut new = Vec::new();
-        for shown in show_failures(&campaign, explored, &replays)? {
+        for mut shown in show_failures(&campaign, explored, &replays)? {
+            shown.failure.seen.first += before;
             let failure = &shown.failure;
             let traced = match replays.has_time() {
                 true => replays.trace(&failure.seen.schedule, failure.seen.known)?,
@@ -303,5 +306,13 @@ impl Seeker<'_> {
             }
         }
         Ok(new)
+    }
+}
+
+/// What ended a search, where the executions of all searches under a model are counted together.
+fn of_all(limit: Option<Limit>, failed: &Failed) -> Option<Limit> {
+    match limit {
+        Some(Limit::Executions(_)) => Some(Limit::Executions(failed.executions)),
+        limit => limit,
     }
 }

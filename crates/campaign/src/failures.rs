@@ -1,6 +1,6 @@
 //! Executions that failed, with what there is to say about them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use weakspot_core::Model;
 use weakspot_live::wire::{CALLS, MemoryChange, MemoryStep, Place, Related, SLEPT, TracedStep};
@@ -13,7 +13,7 @@ use crate::lines::Lines;
 use crate::memory::{About, Item, about, frees, items};
 use crate::names::Names;
 use crate::replay::{Replays, Traced};
-use crate::symbols::{Frame, Symbols};
+use crate::symbols::{Frame, Symbols, channel_call, is_of_atomics};
 use crate::waits;
 use crate::{Campaign, MOST_SHOWN, Result};
 
@@ -22,6 +22,9 @@ const MOST_LATE: usize = 10;
 /// So many failures are shown with what led to them, and so many steps of that.
 const MOST_RUNS: usize = 10;
 const MOST_STEPS: usize = 1000;
+
+/// What is said of a call in which a thread has waited.
+const GOES_ON: &str = " goes on";
 
 /// An access of a data race as it is told; others are as they were.
 fn access_in_words(access: &str) -> &str {
@@ -166,8 +169,24 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
         let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
         format!("{word} {}{at}", names.data(step.addr, u64::from(step.len)))
     };
+    let commits = commits(steps);
+    // Many stores may wait in a buffer together; those matter that others miss, readers before writers.
+    let missed = |by: &[OpKind]| -> Vec<(usize, usize)> {
+        let is_missed = |&(store, _): &(usize, usize)| {
+            let until = commits.get(&store).copied().unwrap_or(steps.len());
+            let mut between = steps[store..until].iter();
+            between.any(|step| {
+                step.thread != steps[store].thread
+                    && by.contains(&step.kind)
+                    && step.op().conflicts(steps[store].op())
+            })
+        };
+        late(steps).into_iter().filter(is_missed).collect()
+    };
+    let ways = [missed(&[OpKind::Read, OpKind::Update]), missed(&[OpKind::Commit]), late(steps)];
+    let late = ways.into_iter().find(|late| !late.is_empty()).unwrap_or_default();
     let mut reported: Vec<String> = Vec::new();
-    for (store, by) in late(steps) {
+    for (store, by) in late {
         let (thread, store) = (names.thread(steps[store].thread), shown(&steps[store]));
         let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
         if reported.len() < MOST_LATE && !reported.contains(&text) {
@@ -175,6 +194,24 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
         }
     }
     reported
+}
+
+/// With which steps stores reach memory, by the numbers of both: those to the same bytes do so in their order.
+fn commits(steps: &[TracedStep]) -> HashMap<usize, usize> {
+    let mut waiting: HashMap<(u16, u64, u32), VecDeque<usize>> = HashMap::new();
+    let mut found = HashMap::new();
+    for (i, step) in steps.iter().enumerate() {
+        let bytes = (step.thread, step.addr, step.len);
+        match step.kind {
+            OpKind::Write => waiting.entry(bytes).or_default().push_back(i),
+            OpKind::Commit => {
+                let store = waiting.get_mut(&bytes).and_then(VecDeque::pop_front);
+                found.extend(store.map(|store| (store, i)));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Makes steps that can be shown.
@@ -360,7 +397,18 @@ impl Shower<'_> {
     fn items(&self, traced: &Traced, about: About) -> Vec<Item> {
         let items = items(traced, &frees(traced), about, |i| matters(&traced.steps[i]));
         let first = items.len().saturating_sub(MOST_STEPS);
-        let is_shown = |(i, item): &(usize, Item)| *i >= first || about.shows(*item);
+        // What reaches memory there was issued somewhere.
+        let commits = commits(&traced.steps);
+        let from = items.get(first).map_or(0, |item| match *item {
+            Item::Step(i) => i,
+            Item::Memory(j) => traced.memory[j].0,
+        });
+        let waits = |item: Item| match item {
+            Item::Step(i) => commits.get(&i).is_some_and(|&commit| commit >= from),
+            Item::Memory(_) => false,
+        };
+        let is_shown =
+            |(i, item): &(usize, Item)| *i >= first || about.shows(*item) || waits(*item);
         items.into_iter().enumerate().filter(is_shown).map(|(_, item)| item).collect()
     }
 
@@ -383,7 +431,55 @@ impl Shower<'_> {
         };
         let mut shown: Vec<ShownStep> = items.iter().map(shown).collect();
         self.thin(&mut shown);
+        self.fold_channels(traced, items, &mut shown);
         shown
+    }
+
+    /// What a channel does inside is one step: the first of those that a thread takes in a call, until it goes on outside.
+    fn fold_channels(&self, traced: &Traced, items: &[Item], shown: &mut [ShownStep]) {
+        // By thread the call that it is in, its first step, and how many there are.
+        let mut inside: HashMap<u16, (String, usize, u64)> = HashMap::new();
+        let mut calls: Vec<(usize, String)> = Vec::new();
+        let mut last = None;
+        let of_call = |name: &str| name.strip_suffix(GOES_ON).unwrap_or(name).to_owned();
+        let told = |(name, at, steps): (String, usize, u64)| {
+            (at, format!("{name}, {steps} step{}", if steps == 1 { "" } else { "s" }))
+        };
+        for (at, item) in items.iter().enumerate() {
+            let Item::Step(i) = *item else { continue };
+            let step = &traced.steps[i];
+            if step.kind == OpKind::Commit {
+                continue;
+            }
+            let call = traced.calls.get(&i).and_then(|calls| channel_call(calls, self.symbols));
+            let before = inside.remove(&step.thread);
+            // It waited while others did something.
+            let alone = last == Some(step.thread);
+            last = Some(step.thread);
+            let call = match (before, call) {
+                (Some((name, at_first, steps)), Some(call)) if call == of_call(&name) && alone => {
+                    inside.insert(step.thread, (name, at_first, steps + 1));
+                    shown[at].own = false;
+                    continue;
+                }
+                (Some(before), Some(call)) if call == of_call(&before.0) => {
+                    calls.push(told(before));
+                    Some(format!("{call}{GOES_ON}"))
+                }
+                (before, call) => {
+                    calls.extend(before.map(told));
+                    call
+                }
+            };
+            if let Some(name) = call {
+                shown[at].own = true;
+                inside.insert(step.thread, (name, at, 1));
+            }
+        }
+        calls.extend(inside.into_values().map(told));
+        for (at, call) in calls {
+            shown[at].call = Some(call);
+        }
     }
 
     /// What happens to memory, as a step.
@@ -423,7 +519,9 @@ impl Shower<'_> {
             if shown.what != ShownKind::Step {
                 continue;
             }
-            if !shown.own || shown.step.place.is_some_and(is_own) {
+            // A function of C++ does to an atomic what the line says.
+            let is_whole = |place| is_own(place) || is_of_atomics(&self.symbols.frames(place));
+            if !shown.own || shown.step.place.is_some_and(is_whole) {
                 lines.remove(&thread);
                 continue;
             }
@@ -443,18 +541,24 @@ impl Shower<'_> {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);
         let touches = step.op().touches();
         let location = touches.then(|| self.names.data(step.addr, u64::from(step.len)));
-        let pointer = |value: Option<u64>| {
-            let to = value.filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))?;
-            // What a pointer points to is called as the pointer.
-            Some(if Some(&to) == location.as_ref() { format!("&*{to}") } else { to })
+        let in_words = |value: Option<u64>| {
+            let value = value?;
+            match Some(value).filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))
+            {
+                // What a pointer points to is called as the pointer.
+                Some(to) if Some(&to) == location.as_ref() => Some(format!("&*{to}")),
+                Some(to) => Some(to),
+                None => self.names.value(step.addr, step.len, value).filter(|_| touches),
+            }
         };
         ShownStep {
             step: *step,
-            points_to: [step.old, step.value].map(pointer),
+            in_words: [step.old, step.value].map(in_words),
             location: location.clone(),
             site: place.map(|place| self.symbols.text(place)),
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
+            call: None,
             note: None,
             what: ShownKind::Step,
         }
@@ -462,9 +566,7 @@ impl Shower<'_> {
 
     /// What stands in the source at a place of the user's own code.
     fn of(&mut self, place: Place) -> Option<String> {
-        let frame = self.symbols.frames(place).into_iter().find(|frame| !frame.library)?;
-        let text = self.sources.line(frame.path?, frame.line?)?;
-        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+        self.symbols.source(place, self.sources)
     }
 }
 

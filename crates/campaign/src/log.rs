@@ -10,6 +10,7 @@ use weakspot_live::wire::{Place, TracedStep};
 use weakspot_live::{Compiled, Op, Step, compiled};
 use weakspot_monitor::{Algorithm, Form, Watch, report_overlapping, show};
 
+use crate::lines::Lines;
 use crate::names::Names;
 use crate::symbols::Symbols;
 use crate::{Error, Result};
@@ -33,6 +34,8 @@ pub struct Logged {
     pub tables: LogTables,
     /// The events.
     pub events: Vec<LogEvent>,
+    /// What stands in the source at the sites; nothing where that cannot be read.
+    pub sources: Vec<String>,
     /// The places of sites.
     places: Vec<Place>,
 }
@@ -79,7 +82,7 @@ impl Replayed {
             Model::Pso(_) => Model::Pso(Drain::Own),
             model => model,
         };
-        let Logged { tables, events, places } = self.under(model);
+        let Logged { tables, events, places, .. } = self.under(model);
         let mut watch = Watch::new(&[asked], Algorithm::Monitor(Form::All));
         let batch = LogBatch { events: events.clone(), values: Vec::new() };
         watch.follow(&batch, tables).map_err(|refused| Error::new(refused.to_string()))?;
@@ -120,6 +123,9 @@ impl Logged {
             locs: locs.into_iter().map(loc).collect(),
             sites: places.iter().map(|&place| symbols.text(place)).collect(),
         };
-        Logged { tables, events, places }
+        let mut lines = Lines::default();
+        let mut source = |&place: &Place| symbols.source(place, &mut lines).unwrap_or_default();
+        let sources = places.iter().map(&mut source).collect();
+        Logged { tables, events, sources, places }
     }
 }

@@ -13,7 +13,7 @@ use weakspot_live::wire::{Place, StackFrame, TracedStep};
 
 use crate::lines::Lines;
 use crate::symbols::{Frame, Symbols};
-use crate::variables::Local;
+use crate::variables::{Local, Scalar};
 
 /// What was allocated: the first byte, how many, and where.
 #[derive(Clone, Debug)]
@@ -128,6 +128,32 @@ impl<'a> Names<'a> {
             places.len() - 1
         });
         if at == 0 { name } else { format!("{name}#{}", at + 1) }
+    }
+
+    /// A value as its type says, if that is known and a number would not say the same.
+    pub(crate) fn value(&self, addr: u64, len: u32, value: u64) -> Option<String> {
+        let bytes = u64::from(len);
+        let scalar = self.symbols.scalar(addr, bytes).or_else(|| {
+            let Some((block, base)) = self.base(addr) else {
+                return self.local_scalar(addr, bytes);
+            };
+            let pointer = base.split('#').next().unwrap_or(base);
+            self.symbols.scalar_pointed_to(pointer, (addr - block.addr, bytes), block.len)
+        });
+        scalar?.shown(value, len)
+    }
+
+    /// How the bytes of variables on the stack are read, if all that are at this place agree.
+    fn local_scalar(&self, addr: u64, len: u64) -> Option<Scalar> {
+        let of = self.owners.of.get(&addr)?;
+        let frames = &self.owners.frames;
+        let mut scalars = of.iter().filter(|&&i| frames[i].sp <= addr).flat_map(|&i| {
+            let locals = self.owned[i].get_or_init(|| self.symbols.locals(&frames[i]));
+            let here = locals.iter().filter(move |local| local.holds(addr, len));
+            here.map(move |local| self.symbols.scalar_of(&frames[i], local, addr, len))
+        });
+        let first = scalars.next()??;
+        scalars.all(|other| other.as_ref() == Some(&first)).then_some(first)
     }
 
     /// A block of the heap as a whole, by what the result of its allocation was assigned to.

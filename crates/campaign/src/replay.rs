@@ -18,7 +18,7 @@ use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
 use crate::names::{Block, Names, Owners};
 use crate::pieces::merged;
-use crate::symbols::{Frame, Symbols, called};
+use crate::symbols::{Frame, Symbols, called, is_of_atomics};
 use crate::{Campaign, Ended, Result, Start};
 
 /// How much longer than the question has time, beside a tenth of it.
@@ -74,7 +74,9 @@ impl Traced {
         let place = self.steps[step].place.filter(|&place| own(place));
         place.or_else(|| {
             let calls = self.calls.get(&step)?;
-            called(calls, symbols)?;
+            if !is_of_atomics(&symbols.frames(*calls.first()?)) {
+                called(calls, symbols)?;
+            }
             calls.iter().copied().find(|&place| own(place))
         })
     }

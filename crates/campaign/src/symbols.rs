@@ -8,7 +8,8 @@ use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::{Place, StackFrame};
 
-use crate::variables::{Local, Variables};
+use crate::lines::Lines;
+use crate::variables::{Local, Scalar, Variables};
 use crate::{Error, Result};
 
 /// The files that are mapped into a program.
@@ -163,6 +164,13 @@ impl Symbols {
         }
     }
 
+    /// What stands in the source at a place of the user's own code.
+    pub(crate) fn source(&self, place: Place, lines: &mut Lines) -> Option<String> {
+        let frame = self.frames(place).into_iter().find(|frame| !frame.library)?;
+        let text = lines.line(frame.path?, frame.line?)?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
     /// The function of the user's own code that begins at an address.
     pub(crate) fn function(&self, address: u64) -> Option<String> {
         let number = self.modules.iter().position(|m| (m.base..m.end).contains(&address))?;
@@ -223,6 +231,35 @@ impl Symbols {
         Some(variables.part_of(local, addr, len))
     }
 
+    /// How the bytes of a variable on the stack are read.
+    pub(crate) fn scalar_of(
+        &self,
+        frame: &StackFrame,
+        local: &Local,
+        addr: u64,
+        len: u64,
+    ) -> Option<Scalar> {
+        self.variables_at(frame.place)?.0.scalar_of(local, addr, len)
+    }
+
+    /// How the bytes at an address of data are read.
+    pub(crate) fn scalar(&self, address: u64, len: u64) -> Option<Scalar> {
+        let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
+        module.variables()?.scalar(module.debug()?.start + (address - module.base), len)
+    }
+
+    /// The same for what a pointer points to, as in [`Symbols::pointed_to`].
+    pub(crate) fn scalar_pointed_to(
+        &self,
+        pointer: &str,
+        bytes: (u64, u64),
+        all: u64,
+    ) -> Option<Scalar> {
+        let last = pointer.rsplit(['.', '>']).next()?.split('[').next()?;
+        let own = self.modules.iter().filter(|m| !m.path.starts_with("/usr/lib"));
+        own.filter_map(Module::variables).find_map(|v| v.scalar_pointed_to(last, bytes, all))
+    }
+
     /// The variables of the file that a place is in, and where in that file it is.
     fn variables_at(&self, place: Place) -> Option<(&Variables, u64)> {
         let module = self.modules.get(usize::from(place.module?))?;
@@ -245,8 +282,9 @@ impl Symbols {
             }
             name => name.into(),
         };
+        let name = shortened(&name);
         match probe - symbol.address() {
-            0 => Some(name.into_owned()),
+            0 => Some(name),
             offset => Some(format!("{name}+{offset}")),
         }
     }
@@ -270,6 +308,25 @@ impl Module {
         let start = if head[16] == 2 { self.base } else { 0 };
         Some(Debug { loader, start })
     }
+}
+
+/// A name of C++ without the types of its templates, if it would not fit a line.
+fn shortened(name: &str) -> String {
+    const LONG: usize = 40;
+    if name.len() <= LONG || !name.contains('<') {
+        return name.to_owned();
+    }
+    let mut out = String::new();
+    let mut depth = 0_u32;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' if !name[..at].ends_with("operator") => depth += 1,
+            '>' if depth > 0 && !name[..at].ends_with('-') => depth -= 1,
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// Refuses a program whose accesses to memory would not be seen.
@@ -403,6 +460,26 @@ fn is_library(file: &str) -> bool {
     file.starts_with(LIBRARY) || SYSTEM.iter().any(|folder| file.starts_with(folder))
 }
 
+/// Whether a place is in a function of C++ by which threads share something: `std::atomic`, locks, conditions.
+pub(crate) fn is_of_atomics(frames: &[Frame]) -> bool {
+    const CLASSES: [&str; 12] = [
+        "std::atomic",
+        "std::__atomic",
+        "std::lock_guard<",
+        "std::unique_lock<",
+        "std::scoped_lock<",
+        "std::shared_lock<",
+        "std::mutex::",
+        "std::recursive_mutex::",
+        "std::shared_mutex::",
+        "std::__shared_mutex",
+        "std::condition_variable",
+        "__gthread_mutex_",
+    ];
+    let function = frames.first().filter(|frame| frame.library).and_then(|f| f.function.as_deref());
+    function.is_some_and(|function| CLASSES.iter().any(|class| function.starts_with(class)))
+}
+
 /// The function of Rust's standard library that the user's own code called and that is about threads, such as
 /// `Mutex::lock`, by the calls that led somewhere, the innermost first.
 pub(crate) fn called(calls: &[Place], symbols: &Symbols) -> Option<String> {
@@ -422,6 +499,26 @@ pub(crate) fn called(calls: &[Place], symbols: &Symbols) -> Option<String> {
         let own = frames.iter().position(Frame::is_own)?;
         outermost(&frames[..own])
     })
+}
+
+/// The function of a channel of Rust's standard library that the user's own code called, such as `Receiver::recv`.
+pub(crate) fn channel_call(calls: &[Place], symbols: &Symbols) -> Option<String> {
+    let frames: Vec<Frame> = calls.iter().flat_map(|&place| symbols.frames(place)).collect();
+    let own = frames.iter().position(Frame::is_own)?;
+    let functions = frames[..own].iter().rev().filter_map(|frame| frame.function.as_deref());
+    let is_channel = |function: &&str| {
+        let path = function.trim_start_matches('<');
+        path.starts_with("std::sync::mpsc::") || path.starts_with("std::sync::mpmc::")
+    };
+    // `<std::sync::mpsc::Sender<u8> as core::ops::drop::Drop>::drop` is what drops a sender.
+    let words = |function: &str| {
+        let dropped = function.split_once(" as core::ops::drop::Drop>").map(|(dropped, _)| dropped);
+        Some(match dropped {
+            Some(dropped) => format!("{}::drop", last_words(dropped).rsplit("::").next()?),
+            None => last_words(function),
+        })
+    };
+    functions.filter(is_channel).find_map(words)
 }
 
 /// The last two words of the name of a function, without types: `Mutex::lock`, `thread::park`.

@@ -12,9 +12,11 @@ use gimli::{AttributeValue, DebuggingInformationEntry, Operation, RunTimeEndian,
 use object::{Object, ObjectSection};
 
 mod locals;
+mod values;
 
 pub(crate) use self::locals::Local;
 use self::locals::{Function, Unwinding};
+pub(crate) use self::values::Scalar;
 
 type Reader = gimli::EndianRcSlice<RunTimeEndian>;
 type Dwarf = gimli::Dwarf<Reader>;
@@ -80,13 +82,16 @@ impl Variables {
 
     /// What is at an address of the file: a variable, and which part of it these bytes are.
     pub(crate) fn name(&self, address: u64, len: u64) -> Option<String> {
+        let (variable, offset) = self.variable_at(address, len)?;
+        Some(variable.name.clone() + &self.parts(variable.kind, offset, len))
+    }
+
+    /// The variable that has these bytes, and where in it they are.
+    fn variable_at(&self, address: u64, len: u64) -> Option<(&Variable, u64)> {
         let next = self.all.partition_point(|variable| variable.address <= address);
         let variable = self.all.get(next.checked_sub(1)?)?;
         let offset = address - variable.address;
-        if offset.checked_add(len)? > variable.size {
-            return None;
-        }
-        Some(variable.name.clone() + &self.parts(variable.kind, offset, len))
+        (offset.checked_add(len)? <= variable.size).then_some((variable, offset))
     }
 
     /// Which part of a value of this type these bytes are: what is added to its name.
@@ -96,6 +101,14 @@ impl Variables {
             let Some((part, inner, rest)) = self.part(kind, offset, len) else { break };
             name.push_str(&part);
             (kind, offset) = (inner, rest);
+        }
+        let fields = self.plain(kind).map_or(Vec::new(), |kind| self.fields(kind, offset, len));
+        if let [field] = &fields[..] {
+            return format!("{name}.{}", field.name);
+        }
+        if !fields.is_empty() {
+            let fields: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            return format!("{name}.{{{}}}", fields.join(","));
         }
         if offset > 0 {
             name.push_str(&format!("+{offset}"));
@@ -112,18 +125,10 @@ impl Variables {
         (offset, len): (u64, u64),
         all: u64,
     ) -> Option<String> {
-        let pointers = self.pointers.get_or_init(|| self.find_pointers());
-        // Types of several units may be the same.
-        let kinds = pointers.get(pointer)?;
-        let fits =
-            |&&kind: &&TypeAt| self.size(kind).is_some_and(|s| s > 0 && all.is_multiple_of(s));
-        // Many variables may have the same name: that it is one of what it points to is more likely.
-        let single = kinds.iter().any(|&kind| self.size(kind) == Some(all));
-        let mut names: Vec<String> = kinds
-            .iter()
-            .filter(fits)
-            .filter(|&&kind| !single || self.size(kind) == Some(all))
-            .filter_map(|&kind| {
+        let mut names: Vec<String> = self
+            .kinds_of(pointer, all)
+            .into_iter()
+            .filter_map(|kind| {
                 let size = self.size(kind)?;
                 let (index, rest) = (offset / size, offset % size);
                 let parts = self.parts(kind, rest, len);
@@ -136,6 +141,18 @@ impl Variables {
             .collect();
         names.dedup();
         if let [name] = &names[..] { Some(name.clone()) } else { None }
+    }
+
+    /// The types that so many bytes may have which a pointer with this name points to. Types of several units may
+    /// be the same.
+    fn kinds_of(&self, pointer: &str, all: u64) -> Vec<TypeAt> {
+        let pointers = self.pointers.get_or_init(|| self.find_pointers());
+        let kinds = pointers.get(pointer).map_or(&[][..], Vec::as_slice);
+        let fits = |&kind: &TypeAt| self.size(kind).is_some_and(|s| s > 0 && all.is_multiple_of(s));
+        // Many variables may have the same name: that it is one of what it points to is more likely.
+        let single = kinds.iter().any(|&kind| self.size(kind) == Some(all));
+        let one = |&kind: &TypeAt| !single || self.size(kind) == Some(all);
+        kinds.iter().copied().filter(fits).filter(one).collect()
     }
 
     fn find_pointers(&self) -> HashMap<String, Vec<TypeAt>> {
@@ -282,7 +299,8 @@ impl Variables {
     fn members(&self, kind: TypeAt) -> Vec<(u64, u64, String, TypeAt)> {
         self.children(kind, |entry| {
             let named = entry.tag() == gimli::DW_TAG_member;
-            if !named && entry.tag() != gimli::DW_TAG_inheritance {
+            let is_field = entry.attr_value(gimli::DW_AT_data_bit_offset).is_some();
+            if is_field || !named && entry.tag() != gimli::DW_TAG_inheritance {
                 return None;
             }
             let at = entry.attr_value(gimli::DW_AT_data_member_location);
@@ -294,6 +312,10 @@ impl Variables {
     }
 
     fn member(&self, kind: TypeAt, offset: u64, len: u64) -> Option<(String, TypeAt, u64)> {
+        // Nobody knows which one of a union is meant.
+        if !self.views(kind, offset, len).is_empty() {
+            return None;
+        }
         let members = self.members(kind);
         let has = |(at, size, ..): &&(u64, u64, String, TypeAt)| {
             *at <= offset && offset + len <= at + size && *size > 0
@@ -422,6 +444,10 @@ int declared = 1;
 int *used(void) { static int inner; return &inner; }
 struct node *first;
 long *numbers;
+struct { unsigned ready : 1; int count : 7; char rest; } packed;
+enum state { IDLE, BUSY = 5 } state;
+unsigned small;
+double ratio;
 ";
 
     #[test]
@@ -450,6 +476,9 @@ long *numbers;
             ("both", 0, 4, "both.half"),
             ("declared", 0, 4, "declared"),
             ("inner", 0, 4, "inner"),
+            ("packed", 0, 4, "packed.{ready,count}"),
+            ("packed", 0, 1, "packed.{ready,count}"),
+            ("packed", 1, 1, "packed.rest"),
         ] {
             let named = |s: &object::Symbol<'_, '_>| {
                 s.name().is_ok_and(|name| name.split('.').next() == Some(symbol))
@@ -459,6 +488,20 @@ long *numbers;
             assert_eq!(name.as_deref(), Some(expected), "{symbol}+{offset}/{len}");
         }
         assert_eq!(variables.name(0, 1), None);
+        for (symbol, len, value, expected) in [
+            ("plain", 4, u64::from(u32::MAX), Some("-1")),
+            ("small", 4, u64::from(u32::MAX), Some("4294967295")),
+            ("ratio", 8, 2.5_f64.to_bits(), Some("2.5")),
+            ("state", 4, 5, Some("BUSY")),
+            ("packed", 4, 0b1111, Some("{1,7}")),
+            ("first", 8, 1, None),
+        ] {
+            let address =
+                object.symbols().find(|s| s.name() == Ok(symbol)).expect(symbol).address();
+            let scalar = variables.scalar(address, len);
+            let shown = scalar.and_then(|scalar| scalar.shown(value, len as u32));
+            assert_eq!(shown.as_deref(), expected, "{symbol}");
+        }
         let part = |pointer, bytes, all| variables.pointed_to(pointer, "p", bytes, all);
         assert_eq!(part("first", (8, 8), 16).as_deref(), Some("p->next"));
         assert_eq!(part("first", (16, 4), 48).as_deref(), Some("p[1].value"));

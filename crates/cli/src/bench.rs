@@ -55,8 +55,8 @@ fn drawn(
 ) -> Result<Exit> {
     interrupt::watch();
     let out = &mut std::io::stdout();
-    let (interrupted, show) = (&interrupt::asked, &terminal::show);
-    let tables = &mut Tables { format, out, interrupted, end: "", show };
+    let (interrupted, show, busy) = (&interrupt::asked, &terminal::show, &terminal::busy);
+    let tables = &mut Tables { format, out, interrupted, end: "", show, busy };
     let measured = measure(tables);
     tables.close()?;
     let measured = match measured {

@@ -17,6 +17,7 @@ use weakspot_trace::{
 use crate::args::{CycleArgs, FamilyArgs, HistoryArgs, SomeHistories};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::output::{Sink, write as write_file};
+use weakspot_jobs::terminal;
 
 /// Writes one member of a family, or the list of families.
 pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
@@ -64,6 +65,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
     let mut out = None;
     for i in 0..args.count {
         let seed = args.client.seed.wrapping_add(i);
+        terminal::busy_with_one("history", i, args.count, args.output.is_some());
         let client = Client { seed, ..args.client };
         // The run must not throw the same dice as the client.
         let run = Run {
@@ -81,6 +83,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<Exit> {
         };
         write(out, args.format, &format!("{name}-{seed}"), history)?;
     }
+    terminal::clear();
     if let Some(out) = out {
         out.finish()?;
     }
@@ -138,7 +141,8 @@ pub(crate) fn litmus(args: &CycleArgs) -> Result<Exit> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("failed to make the folder {}", folder.display()))?;
     }
-    for cycle in &args.cycles {
+    for (i, cycle) in args.cycles.iter().enumerate() {
+        terminal::busy_with_one("test", i as u64, args.cycles.len() as u64, args.output.is_some());
         let text = cycle.text(args.syntax, &allowed(cycle)?);
         match folder {
             Some(folder) => {
@@ -152,6 +156,7 @@ pub(crate) fn litmus(args: &CycleArgs) -> Result<Exit> {
             }
         }
     }
+    terminal::clear();
     Ok(Exit::Holds)
 }
 

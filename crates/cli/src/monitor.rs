@@ -256,6 +256,7 @@ impl Watched<'_> {
             head: self.job.head(model, &verdict, time, certification),
             id: current.id.as_deref(),
             tables: &current.tables,
+            sources: &[],
             log: watch.kept(),
             reports: &reports,
             total: watch.total(model),

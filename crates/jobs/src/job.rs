@@ -1,6 +1,7 @@
 //! One input on its way to answers: how they are written, what is done with bad input and warnings,
 //! and the one way in which witnesses are written. Every question uses it, whatever it is about.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -33,7 +34,7 @@ const MOST_OF_A_SET: u64 = 1 << 31;
 /// columns where there is none.
 pub fn style(shared: &Shared) -> Style {
     let Screen { color, width, .. } = terminal::screen(shared.color);
-    Style { details: !shared.quiet, color, width }
+    Style { details: !shared.quiet, color, width, proving: shared.witness.is_some() }
 }
 
 /// What many inputs came to: for people after the answers, as a table instead of them.
@@ -74,6 +75,8 @@ pub struct Job<'a, T, M = Model> {
     /// Whether a witness was written, and whether it is one of a violation. Of several answers the
     /// first that is violated has it.
     witnessed: Option<bool>,
+    /// By what violations were explained, each with its model.
+    explained: RefCell<Vec<(String, String)>>,
     /// How long the input was read.
     reading: Duration,
     /// The limit that was reached meanwhile.
@@ -90,7 +93,8 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     ) -> Job<'a, T, M> {
         let (answer, witnessed) = (Answer::new(), None);
         let (reading, unread) = (Duration::ZERO, None);
-        Job { shared, models, question, file, answer, witnessed, reading, unread }
+        let explained = RefCell::default();
+        Job { shared, models, question, file, answer, witnessed, explained, reading, unread }
     }
 
     /// The head of an answer.
@@ -118,7 +122,30 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     ) -> Written {
         let style = style(self.shared);
         let object = self.shared.report.as_ref().map(|_| OutputFormat::Json.of(of_page, style));
-        Written { text: self.shared.format.of(answer, style), object: object.unwrap_or_default() }
+        let text = match self.explained_before(answer, style) {
+            Some(model) => OutputFormat::referring(answer, style, &model),
+            None => self.shared.format.of(answer, style),
+        };
+        Written { text, object: object.unwrap_or_default() }
+    }
+
+    /// The model for which the same was drawn before, if it was.
+    fn explained_before(
+        &self,
+        answer: &dyn weakspot_report::Answer,
+        style: Style,
+    ) -> Option<String> {
+        if self.shared.format != OutputFormat::Text || !style.details {
+            return None;
+        }
+        let (key, model) = answer.explained_by()?;
+        let mut explained = self.explained.borrow_mut();
+        let before = explained.iter().find(|(known, _)| *known == key);
+        let before = before.map(|(_, model)| model.clone());
+        if before.is_none() {
+            explained.push((key, model));
+        }
+        before
     }
 
     /// Writes answers whose verdicts are said one by one.

@@ -5,10 +5,14 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use crate::interrupt;
 use weakspot_args::When;
 use weakspot_report::{ascii, fit_lines};
+
+/// Nothing is drawn before.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// The progress line as it is on the screen; empty if there is none.
 static LINE: Mutex<Line> = Mutex::new(Line { shown: false });
@@ -37,7 +41,50 @@ pub fn show(text: Option<&str>) {
 
 /// Takes the progress line away.
 pub fn clear() {
+    *busy_with() = None;
     clear_line(&mut line());
+}
+
+/// What takes its time, and since when.
+static BUSY: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+
+fn busy_with() -> std::sync::MutexGuard<'static, Option<(String, Instant)>> {
+    BUSY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Says which one of several is being written, unless that goes to the same screen.
+pub fn busy_with_one(what: &str, done: u64, all: u64, to_file: bool) {
+    if to_file || !std::io::stdout().is_terminal() {
+        busy(&format!("{what} {} of {all}", done + 1));
+    }
+}
+
+/// Says what is being done until the progress line is taken away, in a terminal, after half a second: for work that
+/// reports nothing meanwhile.
+pub fn busy(what: &str) {
+    static TICKER: OnceLock<()> = OnceLock::new();
+    if !is_terminal() {
+        return;
+    }
+    let mut busy = busy_with();
+    let since = busy.as_ref().map_or_else(Instant::now, |(_, since)| *since);
+    *busy = Some((what.to_owned(), since));
+    drop(busy);
+    TICKER.get_or_init(|| {
+        // That it cannot be started is no reason to stop.
+        let _ = std::thread::Builder::new().spawn(|| {
+            loop {
+                std::thread::sleep(Duration::from_millis(250));
+                // Held until it is drawn, so that nothing is drawn after it was taken away.
+                let busy = busy_with();
+                if let Some((what, since)) = &*busy
+                    && since.elapsed() >= QUIET
+                {
+                    draw(&format!("{what}: {} s", since.elapsed().as_secs()));
+                }
+            }
+        });
+    });
 }
 
 /// A message on standard error. That nobody reads it is no reason to stop.

@@ -176,8 +176,8 @@ pub enum Message {
     Memory(MemoryStep),
     /// The function that has the variable which the next step uses, if steps are asked for.
     Frame(StackFrame),
-    /// The calls that led to the last step, if executions of tests are traced: the innermost first, as far as
-    /// that can be seen.
+    /// The calls that led to the last step, if executions are traced: the innermost first, as far as that can be
+    /// seen.
     Calls(Vec<Place>),
     /// A thread that waits when nobody can go on, if executions are traced.
     Waits(Waiter),

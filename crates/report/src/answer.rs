@@ -7,7 +7,7 @@ use weakspot_core::{Certification, HistoryModel, Limit, Model, Verdict};
 use weakspot_witness::model_key;
 
 use crate::text::show::model_name;
-use crate::text::table::Style;
+use crate::text::table::{Style, paragraph};
 
 /// The head of an answer: about what, which question, and what came out.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,22 @@ impl<'a, M> Head<'a, M> {
         match (self.limit, self.verdict) {
             (Some(limit), _) | (None, Verdict::Unknown(limit)) => Some(limit),
             (None, _) => None,
+        }
+    }
+}
+
+impl<'a> Head<'a> {
+    /// A violation by a real program, in an execution that was executed again.
+    #[must_use]
+    pub fn of_replay(file: &'a str, model: Model) -> Head<'a> {
+        Head {
+            file,
+            question: "run",
+            model,
+            verdict: &Verdict::Violated,
+            limit: None,
+            time: Duration::ZERO,
+            certified: Certification::Checked,
         }
     }
 }
@@ -90,11 +106,32 @@ pub trait Answer {
 
     /// The models whose evidence is too large for the checker, if there are any.
     fn too_large(&self) -> Option<String>;
+
+    /// What a violation is explained by, apart from the model, and the model: what several models share is drawn once.
+    fn explained_by(&self) -> Option<(String, String)> {
+        None
+    }
+
+    /// Whether `--witness` makes a proof of such an answer.
+    fn is_provable(&self) -> bool {
+        false
+    }
 }
 
-/// What people read about evidence that is too large for the checker.
+/// What people read about an answer that a search gave and that was not derived a second time.
 pub(crate) fn note(models: impl std::fmt::Display) -> String {
-    format!("  note: {models}: too large to be checked again\n")
+    format!("  note: {models}: by search; a second search as a check would take too long\n")
+}
+
+/// The same where a proof can be made instead, and whether that was tried.
+pub(crate) fn provable_note(models: impl std::fmt::Display, tried: bool) -> String {
+    match tried {
+        true => note(models),
+        false => {
+            "  note: by search; --witness FILE writes a proof that `weakspot certify` checks\n"
+                .to_owned()
+        }
+    }
 }
 
 /// A format of answers. A new one is a variant here, and a file that writes it.
@@ -212,6 +249,14 @@ impl Format {
             .find(|format| format.name() == name)
     }
 
+    /// The answer for people where the same was drawn for another model.
+    #[must_use]
+    pub fn referring(answer: &dyn Answer, style: Style, to: &str) -> String {
+        let refers = format!("  for the same reason as under {to}, where it is drawn");
+        let style = Style { details: false, ..style };
+        answer.text(style) + &paragraph(&refers, style.columns(), 2)
+    }
+
     /// The answer in this format. Tables are of many answers, and have no part for one.
     #[must_use]
     pub fn of(self, answer: &dyn Answer, style: Style) -> String {
@@ -219,7 +264,10 @@ impl Format {
             Format::Text => {
                 let mut text = answer.text(style);
                 if let Some(models) = answer.too_large().filter(|_| style.details) {
-                    text += &note(models);
+                    text += &match answer.is_provable() {
+                        true => provable_note(models, style.proving),
+                        false => note(models),
+                    };
                 }
                 text
             }

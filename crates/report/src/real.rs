@@ -331,11 +331,17 @@ fn chain(explored: &Explored<'_>, frames: &[String]) -> String {
     frames.join(", inlined at ")
 }
 
-/// A function of Rust without the types that it was made for.
+/// A function without the types that it was made for: in Rust always, in C++ if it is long.
 fn without_types(frame: &str) -> String {
+    const LONG: usize = 60;
+    let start = if frame.contains("::<") || frame.starts_with('<') || frame.len() <= LONG {
+        "::<"
+    } else {
+        "<"
+    };
     let mut out = String::new();
     let mut rest = frame;
-    while let Some((before, types)) = rest.split_once("::<") {
+    while let Some((before, types)) = rest.split_once(start) {
         out += before;
         let mut depth = 1_u32;
         let end = types.char_indices().find(|&(at, c)| {
@@ -377,28 +383,35 @@ fn answered(
 pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
     let RealFailed { model, verdict, failures, derived, limit, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
-    let mut out = answered(explored, model, limit_of(verdict), |executions| match verdict {
-        Verdict::Holds if derived => {
-            "no execution fails: robust, and none fails under SC".to_owned()
-        }
-        Verdict::Holds => format!("no execution fails ({executions} explored)"),
-        Verdict::Violated => {
-            let mut said = Vec::new();
-            for model in Model::ALL {
-                let known = failures.iter().filter(|f| f.before == Some(model)).count();
-                if known > 0 {
-                    said.push(format!("{} as under {model}", number(known)));
+    let mut out = answered(explored, model, limit_of(verdict), |executions| {
+        // Under SC there is nothing to tell them from.
+        let buffered = if model == Model::Sc { "" } else { " with store buffers" };
+        let executions = &format!("{executions}{buffered}");
+        match verdict {
+            Verdict::Holds if derived => {
+                "no execution fails: robust, and none fails under SC".to_owned()
+            }
+            Verdict::Holds => format!("no execution fails ({executions} explored)"),
+            Verdict::Violated => {
+                let mut said = Vec::new();
+                for model in Model::ALL {
+                    let known = failures.iter().filter(|f| f.before == Some(model)).count();
+                    if known > 0 {
+                        said.push(format!("{} as under {model}", number(known)));
+                    }
                 }
+                let new = failures.iter().filter(|f| f.before.is_none()).count();
+                if new > 0 {
+                    said.push(format!("{} in {executions}", number(new)));
+                }
+                let which = if style.details { String::new() } else { kinds(failures) };
+                format!("fails: {}{which}", said.join(", "))
             }
-            let new = failures.iter().filter(|f| f.before.is_none()).count();
-            if new > 0 {
-                said.push(format!("{} in {executions}", number(new)));
+            Verdict::Unknown(_) if derived => {
+                "no execution with store buffers was tried".to_owned()
             }
-            let which = if style.details { String::new() } else { kinds(failures) };
-            format!("fails: {}{which}", said.join(", "))
+            Verdict::Unknown(_) => format!("no failure in {executions}"),
         }
-        Verdict::Unknown(_) if derived => "no execution with store buffers was tried".to_owned(),
-        Verdict::Unknown(_) => format!("no failure in {executions}"),
     });
     if !style.details {
         return out;
@@ -409,11 +422,7 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
             let _ = write!(head, " {}", plain(failure.text));
         }
         out.push('\n');
-        // What a program says is left as it is.
-        match failure.related.iter().any(|related| related.wait.is_some()) {
-            true => out.push_str(&paragraph(&head, style.columns(), 11)),
-            false => out = out + &head + "\n",
-        }
+        out.push_str(&paragraph(&head, style.columns(), 11));
         if let Some(thread) = failure.thread {
             let _ = writeln!(out, "  {:<9}{thread}", "thread");
         }
@@ -423,8 +432,11 @@ pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: St
         };
         for (i, frame) in frames.iter().enumerate() {
             let frame = plain(frame);
-            let frame = if explored.verbose { frame.into_owned() } else { without_types(&frame) };
-            let _ = writeln!(out, "  {:<9}{frame}", if i == 0 { "at" } else { "inlined" });
+            let what = if i == 0 { "at" } else { "inlined" };
+            match explored.verbose {
+                true => writeln!(out, "  {what:<9}{frame}").unwrap_or_default(),
+                false => out.push_str(&labelled(what, &without_types(&frame), None, style)),
+            }
         }
         for related in failure.related {
             out.push_str(&related_text(explored, related, style));
@@ -624,6 +636,10 @@ mod tests {
         check("a.rs:2 in m::f::<m::g::{closure#0}>::{closure#1}", "a.rs:2 in m::f::{closure#1}");
         check("a.rs:2 in m::f::<fn(u8) -> Box<u8>>", "a.rs:2 in m::f");
         check("a.c:2 in main", "a.c:2 in main");
+        check(
+            "a.h:2 in engine::Registry<long long, std::vector<int, A<int> > >::put(int)",
+            "a.h:2 in engine::Registry::put(int)",
+        );
         check("<m::A<u8> as m::T>::f::<u8", "<m::A<u8> as m::T>::f");
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<
         let mut all = [0; ORDERS.len()];
         let mut open = [0; ORDERS.len()];
         for seed in 0..count {
+            (tables.busy)(&format!("{cpus} CPUs, history {} of {count}", seed + 1));
             let ops = shape.history(seed)?;
             for (i, (model, name)) in ORDERS.into_iter().enumerate() {
                 let found = open_pairs(&ops, model, &LIMITS, &mut Silent)
@@ -108,6 +109,7 @@ pub(super) fn caught(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result
         if let Some(cpus) = cpus {
             let shape = Shape { origin: Origin::Bugs, cpus, operations: 50 * cpus, variables: 10 };
             for seed in 0..count {
+                (tables.busy)(&format!("{cpus} CPUs, history {} of {count}", seed + 1));
                 let violated = violated(&shape.history(seed)?)?;
                 for (i, strong) in [Sc, Tso].into_iter().enumerate() {
                     for model in HistoryModel::ALL {

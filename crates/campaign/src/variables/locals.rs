@@ -18,6 +18,11 @@ pub(crate) struct Local {
 }
 
 impl Local {
+    /// Its type, and where in it an address is.
+    pub(super) fn at(&self, addr: u64) -> Option<(TypeAt, u64)> {
+        Some((self.kind, addr.checked_sub(self.address)?))
+    }
+
     /// Whether these bytes are in it.
     pub(crate) fn holds(&self, addr: u64, len: u64) -> bool {
         let last = addr.checked_add(len);

@@ -7,7 +7,7 @@ use weakspot_campaign::{
     self as campaign, Accepted, Advice, Consequence, Failed, ModelAnswer, Shown, ShownFailure,
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, Transactions,
 };
-use weakspot_core::{Certification, Limit, Model, Verdict};
+use weakspot_core::{Limit, Model, Verdict};
 use weakspot_jobs::kept::Entry;
 use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
@@ -303,9 +303,10 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 len: s.step.len,
                 old: s.step.old,
                 value: s.step.value.filter(|_| kind(s, rust) != StepKind::Wake),
-                points_to: s.points_to.each_ref().map(Option::as_deref),
+                in_words: s.in_words.each_ref().map(Option::as_deref),
                 site: s.site.as_deref(),
                 text: s.text.as_deref(),
+                call: s.call.as_deref().filter(|_| !all),
                 note: s.note.as_deref(),
             })
             .collect();
@@ -437,17 +438,10 @@ fn robustness(
                     (Shown::Again(evidence), Some(reports)) => {
                         let logged = evidence.log.under(model);
                         RealShown::Again(MonitorAnswer {
-                            head: Head {
-                                file: explored.program,
-                                question: "run",
-                                model,
-                                verdict: &Verdict::Violated,
-                                limit: None,
-                                time: Duration::ZERO,
-                                certified: Certification::Checked,
-                            },
+                            head: Head::of_replay(explored.program, model),
                             id: None,
                             tables: &logged.tables,
+                            sources: &logged.sources,
                             log: &logged.events,
                             reports,
                             total: 1,

@@ -67,21 +67,21 @@ fn fences_for_dekker() {
         &["fence", "corpus/c-programs/dekker.c"],
         "",
         expect![[r#"
-        dekker TSO needs 1 fence to be robust; no fewer do
-          corpus/c-programs/dekker.c:13: a fence in enter#1, enter#2, between `flag[me] = 1;` and `while (flag[1 - me]) {…`: the store of line 13 reaches memory before line 14 takes effect
-          note: TSO: too large to be checked again
-        --- corpus/c-programs/dekker.c
-        +++ corpus/c-programs/dekker.c
-        @@ -11,6 +11,7 @@
+            dekker TSO needs 1 fence to be robust; no fewer do
+              corpus/c-programs/dekker.c:13: a fence in enter#1, enter#2, between `flag[me] = 1;` and `while (flag[1 - me]) {…`: the store of line 13 reaches memory before line 14 takes effect
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
+            --- corpus/c-programs/dekker.c
+            +++ corpus/c-programs/dekker.c
+            @@ -11,6 +11,7 @@
 
-         static void lock(int me) {
-             flag[me] = 1;
-        +    __sync_synchronize();
-             while (flag[1 - me]) {
-                 if (turn != me) {
-                     flag[me] = 0;
-        --- exit 1
-    "#]],
+             static void lock(int me) {
+                 flag[me] = 1;
+            +    __sync_synchronize();
+                 while (flag[1 - me]) {
+                     if (turn != me) {
+                         flag[me] = 0;
+            --- exit 1
+        "#]],
     );
 }
 
@@ -94,54 +94,73 @@ fn a_lock_is_broken() {
             peterson-relaxed TSO violated: the assertion in line 34 can fail
             A run of peterson-relaxed under TSO, time running downwards
 
-            thread   step                                             │ memory
-            ──────────────────────────────────────────────────────────┼─────────────────────
-                                                                      │ turn=0 count=0
-                                                                      │ number[0]=0
-                                                                      │ number[1]=1
-                                                                      │ flag[0]=0 flag[1]=0
-                                                                      │ enter#1 done=0
-                                                                      │ enter#2 done=0
-                     ... 4 steps of enter#1, 3 of enter#2 ...         │
-            enter#1  atomic_store_explicit(&turn, other, mem…         │
-            enter#1  atomic_store_explicit(&turn, other, mem…         │
-                       buffers turn=1 as (2)                          │
-            enter#1  (1) flag[0]=1 reaches memory                     │ flag[0]=1
-            enter#1  atomic_load_explicit(&flag[other], memo…         │
-                       reads flag[1]=0 from memory                    │
-            enter#2  atomic_store_explicit(&flag[me], true, …         │
-                       buffers flag[1]=1 as (3)                       │
-            enter#2  atomic_store_explicit(&turn, other, mem…         │
-            enter#2  atomic_store_explicit(&turn, other, mem…         │
-                       buffers turn=0 as (4)                          │
-            enter#2  (3) flag[1]=1 reaches memory                     │ flag[1]=1
-            enter#2  (4) turn=0 reaches memory                        │ turn=0
-            enter#2  atomic_load_explicit(&flag[other], memo…         │
-                       reads flag[0]=1 from memory                    │
-            enter#1  (2) turn=1 reaches memory,                       │ turn=1
-                       overtaken by atomic_load_explicit(&f…          │
-            enter#2  atomic_load_explicit(&flag[other], memo…         │
-                       reads turn=1 from memory                       │
-                     ... 2 steps of main, 7 of enter#1, 7 of enter#2… │ flag[0]=0 enter#1 d…
-            main     assert(count == 2);                              │
-                       reads count=1 from memory                      │
-            main     assert(count == 2);                              │
-                       fails                                          │
+            thread   step                                                │ memory
+            ─────────────────────────────────────────────────────────────┼──────────────────
+                                                                         │ turn=0 count=0
+                                                                         │ number[0]=0
+                                                                         │ number[1]=1
+                                                                         │ flag[0]=0
+                                                                         │ flag[1]=0
+                                                                         │ enter#1 done=0
+                                                                         │ enter#2 done=0
+                     ... 3 steps of enter#1, 2 of enter#2 ...            │
+            enter#1  buffers turn=1 as (2)  at peterson-relaxed.c:18     │
+                       atomic_store_explicit(&turn, other,               │
+                       memory_order_release);                            │
+            enter#1  (1) flag[0]=1 reaches memory                        │ flag[0]=1
+            enter#1  reads flag[1]=0 from memory                         │
+                       at peterson-relaxed.c:19                          │
+                       atomic_load_explicit(&flag[other], memory_order_… │
+            enter#2  buffers flag[1]=1 as (3)  at peterson-relaxed.c:17  │
+                       atomic_store_explicit(&flag[me], true,            │
+                       memory_order_release);                            │
+            enter#2  buffers turn=0 as (4)  at peterson-relaxed.c:18     │
+                       atomic_store_explicit(&turn, other,               │
+                       memory_order_release);                            │
+            enter#2  (3) flag[1]=1 reaches memory                        │ flag[1]=1
+            enter#2  (4) turn=0 reaches memory                           │ turn=0
+            enter#2  reads flag[0]=1 from memory                         │
+                       at peterson-relaxed.c:19                          │
+                       atomic_load_explicit(&flag[other], memory_order_… │
+            enter#1  (2) turn=1 reaches memory,                          │ turn=1
+                       overtaken by line 19                              │
+                     ... 5 steps of enter#1, 2 of enter#2 ...            │ count=1 flag[0]=0
+            enter#1  reads enter#1 done=0 and writes enter#1…            │ enter#1 done=1
+                       at peterson-relaxed.c:14                          │
+                       enter                                             │
+            main     reads enter#1 done=1 from memory                    │
+                       at peterson-relaxed.c:33                          │
+                       pthread_join(t[i], NULL);                         │
+            enter#2  buffers count=1 as (7)  at peterson-relaxed.c:22    │
+                       count++;                                          │
+            enter#2  buffers flag[1]=0 as (8)  at peterson-relaxed.c:23  │
+                       atomic_store_explicit(&flag[me], false,           │
+                       memory_order_release);                            │
+            enter#2  (7) count=1 reaches memory                          │ count=1
+            enter#2  (8) flag[1]=0 reaches memory                        │ flag[1]=0
+            enter#2  reads enter#2 done=0 and writes enter#2…            │ enter#2 done=1
+                       at peterson-relaxed.c:14                          │
+                       enter                                             │
+            main     reads enter#2 done=1 from memory                    │
+                       at peterson-relaxed.c:33                          │
+                       pthread_join(t[i], NULL);                         │
+            main     reads count=1 from memory  at peterson-relaxed.c:34 │
+                       assert(count == 2);                               │
+            main     fails  at peterson-relaxed.c:34                     │
+                       assert(count == 2);                               │
 
             The run fails (line 34): the assertion does not hold
             enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded
             flag[1] (line 19).
 
             SC cannot do this: each arrow means "comes before", and they form a cycle.
-              enter#1  atomic_store_explicit(&turn, other, mem…  -po->
-                  program order of enter#1
-              enter#1  atomic_load_explicit(&flag[other], memo…  -fr->
-                  read flag[1]=0, which the next overwrites
-              enter#2  atomic_store_explicit(&flag[me], true, …  -po->
-                  program order of enter#2
-              enter#2  atomic_store_explicit(&turn, other, mem…  -co->
-                  wrote turn=0, which the next overwrites
-              enter#1  atomic_store_explicit(&turn, other, mem…  (back at the start)
+              enter#1  line 18  stores turn=1     -po->  program order of enter#1
+              enter#1  line 19  loads flag[1]=0   -fr->  read flag[1]=0, which the next
+                                                         overwrites
+              enter#2  line 17  stores flag[1]=1  -po->  program order of enter#2
+              enter#2  line 18  stores turn=0     -co->  wrote turn=0, which the next
+                                                         overwrites
+              enter#1  line 18  stores turn=1  (back at the start)
 
             --- exit 1
         "#]],

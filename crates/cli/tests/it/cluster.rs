@@ -155,21 +155,21 @@ fn what_takes_one_process_is_refused() {
         "cluster local 2 -- reach --model sc corpus/programs",
         expect![[r#"
             bakery-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             bakery-robust SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             bakery SC holds: the forbidden control points are never reached together, the final states are as asked (780 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             chase-lev-fenced SC holds: no assertion fails, the final states are as asked (284 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             chase-lev SC holds: no assertion fails, the final states are as asked (284 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             cilk-fenced SC holds: no assertion fails, the final states are as asked (577 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             cilk SC holds: no assertion fails, the final states are as asked (576 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             clh-3 SC holds: the forbidden control points are never reached together (2068 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             clh-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
             clh SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
             dekker-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
@@ -180,52 +180,52 @@ fn what_takes_one_process_is_refused() {
             fig6-fenced SC holds: the final states are as asked (37 nodes searched)
             fig6 SC holds: the final states are as asked (37 nodes searched)
             harris-fenced SC holds: no assertion fails, the final states are as asked (621 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             harris SC holds: no assertion fails, the final states are as asked (621 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             lamport-fast-3 SC holds: the forbidden control points are never reached together (12386 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             lamport-fast-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (1478 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             lamport-fast SC holds: the forbidden control points are never reached together, the final states are as asked (1478 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             lazylist-fenced SC holds: no assertion fails, the final states are as asked (1026 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             lazylist SC holds: no assertion fails, the final states are as asked (1026 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             mcs-4 SC holds: the forbidden control points are never reached together (2045 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             mcs-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             mcs SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             ms2-fenced SC holds: no assertion fails, the final states are as asked (312 nodes searched)
             ms2 SC holds: no assertion fails, the final states are as asked (312 nodes searched)
             msn-fenced SC holds: no assertion fails, the final states are as asked (485 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             msn SC holds: no assertion fails, the final states are as asked (485 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             parker-fenced SC holds: the final states are as asked (43 nodes searched)
             parker SC holds: the final states are as asked (43 nodes searched)
             peterson-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (226 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             peterson SC holds: the forbidden control points are never reached together, the final states are as asked (226 nodes searched)
             snark-fenced SC holds: no assertion fails, the final states are as asked (2529 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             snark SC holds: no assertion fails, the final states are as asked (2529 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             szymanski-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (369 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             szymanski SC holds: the forbidden control points are never reached together, the final states are as asked (369 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             task-pool-fenced SC holds: the final states are as asked (45 nodes searched)
             task-pool SC holds: the final states are as asked (45 nodes searched)
             treiber-4 SC holds: no assertion fails, the final states are as asked (412 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             treiber-fenced SC holds: no assertion fails, the final states are as asked (289 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             treiber SC holds: no assertion fails, the final states are as asked (289 nodes searched)
-              note: SC: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             error: corpus/programs/serial-not-robust.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
             error: corpus/programs/serial-not-sc.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
             error: corpus/programs/serial-overwritten.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states

@@ -55,7 +55,7 @@ fn memory_is_used_after_it_was_freed() {
     let (out, code) = explore("stack.cpp", STACK, &["--fail-fast"]);
     assert_eq!(code, Some(1), "{out}");
     let parts = [
-        "use-after-free reads 8 bytes, 8 bytes into a block of 16 bytes, after it was freed",
+        "use-after-free reads 8 bytes, 8 bytes into a block of 16 bytes, after it was",
         "stack.cpp:11 in pop",
         "freed here by pop#2 at ",
         "stack.cpp:13 in pop",

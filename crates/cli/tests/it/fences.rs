@@ -34,7 +34,7 @@ fn a_weak_program() {
               corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
               corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
               corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
-              note: TSO: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/programs/dekker.weak
             +++ corpus/programs/dekker.weak
             @@ -14,11 +14,14 @@
@@ -68,7 +68,7 @@ fn the_goal_may_be_less() {
               corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
               corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
               corpus/programs/dekker.weak:25: a store-store fence in p[0], p[1], between `count = c + 1` and `turn = 1 - me`: the store of line 25 reaches memory before the store of line 26
-              note: PSO: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/programs/dekker.weak
             +++ corpus/programs/dekker.weak
             @@ -14,15 +14,18 @@
@@ -146,7 +146,7 @@ fn trencher_and_memorax() {
             dekker TSO needs 2 fences to be robust; no fewer do
               corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
               corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
-              note: TSO: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/trencher/dekker.txt
             +++ corpus/trencher/dekker.txt
             @@ -9,7 +9,8 @@
@@ -179,7 +179,7 @@ fn trencher_and_memorax() {
             peterson TSO needs 2 fences to be safe; no fewer do
               corpus/memorax/peterson.rmm:18: a fence in P0, between `write: turn := 1` and `read: $flag := flag[0]`: the store of line 17 reaches memory before line 19 takes effect
               corpus/memorax/peterson.rmm:36: a fence in P1, between `write: turn := 0` and `read: $flag := flag[0]`: the store of line 35 reaches memory before line 37 takes effect
-              note: TSO: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/memorax/peterson.rmm
             +++ corpus/memorax/peterson.rmm
             @@ -16,6 +16,7 @@
@@ -296,7 +296,7 @@ never at u.bad
         program,
         expect![[r#"
             - PSO is safe without fences
-              note: PSO: too large to be checked again
+              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- exit 0
         "#]],
     );

@@ -62,6 +62,7 @@ mod cluster_sweep;
 mod convert;
 mod corpus_c;
 mod debugger;
+mod drawn;
 mod ends;
 mod errata;
 mod failures;

@@ -334,8 +334,7 @@ fn clang_builds_what_gcc_builds() {
             .expect("started");
         assert!(built.status.success(), "{built:?}");
         let program = program.to_str().expect("UTF-8");
-        let asked = ["run", "--model", "tso", "--robust", "--strategy", "bounded", program];
-        let ran = run(&asked, "");
+        let ran = run(&["run", "--robust", "--model", "tso", "--strategy", "bounded", program], "");
         assert_eq!(ran.code, Some(code), "{}{}", ran.out, ran.err);
     }
 }

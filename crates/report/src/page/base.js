@@ -59,12 +59,14 @@ function said(a) {
   return [a.advisory || unnoticed ? "advice" : "violated", word + (a.advisory ? ", advice" : "")];
 }
 
+const addressOf = (a) => `#answer-${numbers.get(a)}`;
+
 function pill(a, link) {
   const [kind, words] = said(a);
   const mark = { holds: "✓", violated: "✗", advice: "!", unknown: "?", error: "–" }[kind];
   const inner = make("span", { class: `pill ${kind}` }, make("span", { "aria-hidden": "true" }, `${mark} `),
-    `${modelName(a.model)}: ${words}`);
-  return link ? make("a", { href: `#answer-${numbers.get(a)}` }, inner) : inner;
+    `${modelName(a.model)}: ${words}`, link && make("span", { "aria-hidden": "true" }, " ›"));
+  return link ? make("a", { href: addressOf(a) }, inner) : inner;
 }
 
 // How many things an answer has found.

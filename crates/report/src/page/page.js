@@ -24,7 +24,8 @@ function explained(a) {
 function overtaking(run) {
   const on = new Set((run.cycle || []).flatMap((c) => [c.from, c.to]));
   const late = run.late || [];
-  const first = late.find((l) => on.has(l.store) && on.has(l.behind)) || late[0];
+  const telling = new Set(run.telling || []);
+  const first = late.find((l) => on.has(l.store) && on.has(l.behind)) || late.find((l) => telling.has(l.store)) || late[0];
   const step = (n) => run.steps.find((s) => s.n === n);
   return first && step(first.store) && step(first.behind) ? [step(first.store), step(first.behind)] : null;
 }

@@ -32,17 +32,21 @@ function readOn() {
 
 const seconds = (s) => s < 0.01 ? "< 0.01 s" : `${s.toFixed(2)} s`;
 
+// The answer that people want to see first.
+const worst = (row) => ["violated", "advice", "unknown", "error"]
+  .map((kind) => row.group.find((a) => said(a)[0] === kind)).find(Boolean) || row.group[0];
+
 function showTable() {
   const wanted = document.getElementById("search").value.trim().toLowerCase();
   const kind = document.getElementById("kind").value;
   if (wanted || kind) read(unread.length);
   const found = [...rows.values()].filter((row) => (!kind || row.kinds.has(kind)) && (!wanted || row.text.includes(wanted)));
   const body = found.slice(0, shownRows).map((row) => make("tr", {},
-    make("th", { class: "code", scope: "row" }, row.of), make("td", {}, row.question),
+    make("th", { class: "code", scope: "row" }, make("a", { href: addressOf(worst(row)) }, row.of)), make("td", {}, row.question),
     make("td", {}, row.group.flatMap((a) => [pill(a, true), " "])),
     make("td", { class: "number", "data-name": "findings: " }, String(row.found)), make("td", { class: "number", "data-name": "time: " }, seconds(row.time))));
   document.getElementById("answers").replaceChildren(
-    make("caption", { class: "soft" }, `${found.length} of ${rows.size} questions${answers.length < unread.length ? ", more are being read" : ""}`),
+    make("caption", { class: "soft" }, `${found.length} of ${rows.size} questions${answers.length < unread.length ? ", more are being read" : ""}; choose an answer to see why`),
     make("thead", {}, make("tr", {},
       ["of", "question", "answers", "findings", "time"].map((t) => make("th", { scope: "col" }, t)))),
     make("tbody", {}, body));

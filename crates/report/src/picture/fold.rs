@@ -73,6 +73,11 @@ fn without_commits_at_once<'a>(run: &Value, steps: Vec<&'a Value>) -> Vec<&'a Va
 
 /// The steps that matter, by their places, each with what comes before and after it.
 fn kept(run: &Value, steps: &[&Value]) -> BTreeSet<usize> {
+    let told: BTreeSet<u64> = list(&run["telling"]).filter_map(Value::as_u64).collect();
+    if !told.is_empty() {
+        let is_told = |step: &&Value| step["n"].as_u64().is_some_and(|n| told.contains(&n));
+        return (0..steps.len()).filter(|&i| is_told(&steps[i])).collect();
+    }
     let mut numbers: BTreeSet<u64> = BTreeSet::new();
     for arc in list(&run["cycle"]) {
         numbers.extend(["from", "to"].iter().filter_map(|end| arc[*end].as_u64()));

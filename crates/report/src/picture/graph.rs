@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fold::{Shown, folded, list};
 use crate::text::show::{named_models, plain};
-use crate::text::table::{cut, cut_left};
+use crate::text::table::{cut, cut_left, fold};
 
 /// What is to be drawn of a run.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ pub(super) enum Kind {
 /// So many arcs besides the cycle are drawn, and if there are more, none.
 const MAX_ARCS: usize = 40;
 const MAX_TEXT: usize = 30;
+/// A statement takes no more lines than this.
+const MAX_LINES: usize = 3;
 
 impl Kind {
     pub(super) const ALL: [Kind; 6] =
@@ -277,7 +279,7 @@ fn lines(step: &Value) -> Vec<String> {
     }
     let text = plain(step["text"].as_str().unwrap_or_default()).trim().to_owned();
     if !text.is_empty() && text != event {
-        lines.push(cut(&text, MAX_TEXT));
+        lines.extend(fold(&text, MAX_TEXT).into_iter().take(MAX_LINES));
     }
     if let (Some(file), line) = (step["file"].as_str(), step["line"].as_u64()) {
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();

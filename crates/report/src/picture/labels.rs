@@ -26,6 +26,8 @@ pub(super) struct Label {
 /// A label is written smaller than what is in boxes.
 const LETTER: f64 = 6.7;
 const HEIGHT: f64 = 12.0;
+/// What stays free between a label and the lines beside it.
+const SPACE: f64 = 3.0;
 
 impl Rect {
     pub(super) fn middle(&self) -> Point {
@@ -70,11 +72,13 @@ pub(super) fn put_labels(
     for (path, text) in paths.iter().zip(texts) {
         let (w, h) = (width(text) as f64 * LETTER, HEIGHT);
         let is_free = |at: &Rect| {
+            let around =
+                Rect { x: at.x - SPACE, y: at.y - 1.0, w: at.w + 2.0 * SPACE, h: at.h + 2.0 };
             at.x >= 0.0
                 && !obstacles.iter().chain(&placed).any(|other| at.meets(other))
                 && !paths
                     .iter()
-                    .any(|path| path.windows(2).any(|pair| at.is_crossed(pair[0], pair[1])))
+                    .any(|path| path.windows(2).any(|pair| around.is_crossed(pair[0], pair[1])))
         };
         let at = match text.is_empty() {
             true => None,

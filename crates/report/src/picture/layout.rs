@@ -4,7 +4,7 @@
 //!
 //! Lengths are in pixels of a text whose letters are 12 pixels high.
 
-use super::graph::{Kind, Look, Picture};
+use super::graph::{Arc, Kind, Look, Node, Picture};
 use super::labels::{Label, Point, Rect, put_labels};
 use crate::text::table::width;
 
@@ -52,6 +52,8 @@ const GUTTER: f64 = 110.0;
 const GAP: f64 = 26.0;
 const BAR: f64 = 5.0;
 const LANE: f64 = 9.0;
+/// So many arrows go round boxes beside each other.
+const MOST_ROUND: usize = 6;
 /// The length of a line in the legend.
 pub(super) const SAMPLE: f64 = 26.0;
 
@@ -121,6 +123,8 @@ struct Of<'a> {
     rows: Vec<(f64, f64)>,
     /// Per bar its lane, counted from its column.
     lanes: Vec<usize>,
+    /// Per arrow its lane, if it goes round boxes of its column.
+    rounds: Vec<usize>,
     top: f64,
     bottom: f64,
     right: f64,
@@ -153,7 +157,7 @@ impl Of<'_> {
         }
         // Arrows within the last column go round its boxes.
         let right = x - GUTTER + 70.0 + MARGIN;
-        Of { picture, columns, rows, lanes, top, bottom: y - GAP, right }
+        Of { picture, columns, rows, lanes, rounds: rounds(picture), top, bottom: y - GAP, right }
     }
 
     fn rect(&self, node: usize) -> Rect {
@@ -179,10 +183,9 @@ impl Of<'_> {
     }
 
     fn lines(&self) -> Vec<Line> {
-        let mut round: Vec<usize> = vec![0; self.columns.len()];
         let mut ports: Vec<(usize, bool, usize)> = Vec::new();
         let mut lines = Vec::new();
-        for arc in &self.picture.arcs {
+        for (arc, round) in self.picture.arcs.iter().zip(&self.rounds) {
             let nodes = &self.picture.nodes;
             let (a, b) = (&nodes[arc.from], &nodes[arc.to]);
             let points = if a.column != b.column {
@@ -194,16 +197,15 @@ impl Of<'_> {
                 } else {
                     self.through_gap(from, to, (a.row, b.row), rightwards)
                 }
-            } else if arc.kind == Kind::Po && self.is_next(arc.from, arc.to) {
+            } else if goes_down(self.picture, arc) {
                 let (from, to) = (self.rect(arc.from), self.rect(arc.to));
                 let x = self.middle(a.column);
                 vec![Point { x, y: from.y + from.h }, Point { x, y: to.y }]
             } else {
-                round[a.column] += 1;
                 let from = self.port(&mut ports, arc.from, true);
                 let to = self.port(&mut ports, arc.to, true);
                 let (x, w) = self.columns[a.column];
-                let x = x + w + 8.0 + (round[a.column] % 5) as f64 * LANE;
+                let x = x + w + 8.0 + (round % MOST_ROUND) as f64 * LANE;
                 vec![from, Point { x, y: from.y }, Point { x, y: to.y }, to]
             };
             let bold = arc.number.is_some();
@@ -243,14 +245,37 @@ impl Of<'_> {
         let beside = if rightwards { 34.0 } else { -34.0 };
         vec![from, Point { x: from.x + beside, y }, Point { x: to.x - beside, y }, to]
     }
+}
 
-    /// Whether no box of their column stands between two.
-    fn is_next(&self, from: usize, to: usize) -> bool {
-        let nodes = &self.picture.nodes;
-        let (a, b) = (&nodes[from], &nodes[to]);
-        a.row < b.row
-            && !nodes.iter().any(|n| n.column == a.column && a.row < n.row && n.row < b.row)
+/// Whether an arrow goes straight to the next box of its column.
+fn goes_down(picture: &Picture, arc: &Arc) -> bool {
+    let (a, b) = (&picture.nodes[arc.from], &picture.nodes[arc.to]);
+    let between = |n: &Node| n.column == a.column && a.row < n.row && n.row < b.row;
+    arc.kind == Kind::Po && a.row < b.row && !picture.nodes.iter().any(between)
+}
+
+/// Per arrow its lane right of its column, if it goes round boxes there: the shorter, the nearer, and none on another.
+fn rounds(picture: &Picture) -> Vec<usize> {
+    let rows = |arc: &Arc| {
+        let (a, b) = (&picture.nodes[arc.from], &picture.nodes[arc.to]);
+        let is_round = a.column == b.column && !goes_down(picture, arc);
+        is_round.then(|| (a.column, a.row.min(b.row), a.row.max(b.row)))
+    };
+    let mut order: Vec<usize> = (0..picture.arcs.len()).collect();
+    order.sort_by_key(|&i| rows(&picture.arcs[i]).map(|(_, from, to)| to - from));
+    let mut lanes = vec![0; picture.arcs.len()];
+    let mut taken: Vec<(usize, (usize, usize, usize))> = Vec::new();
+    for i in order {
+        let Some(mine @ (column, from, to)) = rows(&picture.arcs[i]) else { continue };
+        let is_free = |lane: &usize| {
+            !taken.iter().any(|&(other, (c, start, end))| {
+                (other, c) == (*lane, column) && start <= to && from <= end
+            })
+        };
+        lanes[i] = (0..).find(is_free).unwrap_or(0);
+        taken.push((lanes[i], mine));
     }
+    lanes
 }
 
 /// Bars of a thread that are there at the same time stand beside each other.

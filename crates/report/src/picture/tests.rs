@@ -104,6 +104,10 @@ fn formats() {
     assert_eq!(svg.matches("SB under TSO</title>").count(), 2);
     assert_eq!(draw_pictures(Format::Dot, &format!("{SB}\n{SB}\n")).matches("digraph").count(), 2);
     assert_balanced(&draw_pictures(Format::Tex, SB));
+    // What LaTeX would join, or does not know.
+    let odd = SB.replace("MOV [x],$1", "x--, y<<2, '→' \\\"é\\\"");
+    let odd = draw_pictures(Format::Tex, &odd);
+    assert!(odd.contains("x-{}-, y<{}<2, '<U+2192>' \\char34{}é\\char34{}"), "{odd}");
     for format in [Format::Svg, Format::Dot, Format::Tex] {
         assert_eq!(draw_pictures(format, "{}\nnonsense\n"), "");
         assert_eq!(draw_pictures(format, r#"{"run":{"steps":[]}}"#), "");

@@ -12,7 +12,7 @@ pub(super) fn tex(layout: &Layout) -> String {
     out.push_str("% needs \\usepackage{tikz}\n");
     out.push_str("\\begin{tikzpicture}[x=0.75pt,y=-0.75pt,>=latex,");
     out.push_str(
-        "every node/.style={inner sep=0pt,font=\\ttfamily\\fontsize{8}{9}\\selectfont}]\n",
+        "every node/.style={inner sep=0pt,font=\\ttfamily\\frenchspacing\\fontsize{8}{9}\\selectfont}]\n",
     );
     let mut kinds: Vec<_> = layout.lines.iter().map(|line| line.kind).collect();
     kinds.dedup();
@@ -106,10 +106,16 @@ fn node(out: &mut String, at: Point, look: &str, text: &str) {
     }
 }
 
-/// The text as LaTeX writes it: what it gives a meaning to is named.
+/// The text as LaTeX writes it: what it gives a meaning to is named, signs that fonts join (`--`, `<<`) are
+/// kept apart, and letters that few fonts have are numbers.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
+    let mut last = ' ';
     for c in text.chars() {
+        if c == last && "-<>,'`".contains(c) || c == '`' && "!?".contains(last) {
+            out.push_str("{}");
+        }
+        last = c;
         match c {
             '\\' => out.push_str("\\textbackslash{}"),
             '{' | '}' | '$' | '&' | '#' | '%' | '_' => {
@@ -119,6 +125,10 @@ fn escaped(text: &str) -> String {
             '^' => out.push_str("\\textasciicircum{}"),
             '~' => out.push_str("\\textasciitilde{}"),
             '…' => out.push_str("\\ldots{}"),
+            '"' => out.push_str("\\char34{}"),
+            c if c > '\u{ff}' => {
+                let _ = write!(out, "<U+{:04X}>", c as u32);
+            }
             c => out.push(c),
         }
     }

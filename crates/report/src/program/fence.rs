@@ -6,7 +6,7 @@ use serde::Serialize;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Fence, Goal, Limit, Names, Program, Span, ThreadId, Verdict};
 
-use crate::answer::{Answer, Head, note};
+use crate::answer::{Answer, Head, provable_note};
 use crate::json::of_program;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
@@ -44,10 +44,9 @@ pub struct FenceAnswer<'a> {
 
 impl Answer for FenceAnswer<'_> {
     fn text(&self, style: Style) -> String {
-        fence_text(
-            self,
-            &self.head.too_large().filter(|_| style.details).map_or(String::new(), note),
-        )
+        let models = self.head.too_large().filter(|_| style.details);
+        let note = models.map(|models| provable_note(models, style.proving));
+        fence_text(self, &note.unwrap_or_default())
     }
 
     fn json(&self) -> String {
@@ -203,7 +202,7 @@ fn fence_json(a: &FenceAnswer<'_>) -> String {
         explored: a.searched,
         queries: a.queries,
         run: a.run.and_then(|(program, schedule)| {
-            let show = Show { program, names: a.names, source: a.source };
+            let show = Show { file: a.head.file, program, names: a.names, source: a.source };
             of_schedule(show, a.head.model, schedule, true)
         }),
     };

@@ -94,7 +94,8 @@ impl Answer for LitmusAnswer<'_> {
                 None => out += &say(&format!("No run under {model} ends with {wanted}.")),
             }
             if let Some(reason) = why_not {
-                out += &why_not_text(Show { program, names, source }, model, reason, style);
+                out +=
+                    &why_not_text(Show { file: "", program, names, source }, model, reason, style);
             }
             out.push('\n');
         }
@@ -170,7 +171,7 @@ fn litmus_line(a: &LitmusAnswer<'_>) -> String {
 /// `null` where the search stopped too early to know them; `states` counts the states found, and
 /// `complete` says whether they are all.
 fn litmus_json(a: &LitmusAnswer<'_>) -> String {
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let shown = a.shown.and_then(|shown| shown.run);
     let condition = match quantifier(a) {
         Quantifier::Exists => "exists",

@@ -351,7 +351,7 @@ mod tests {
         then(&OnCpuAnswer { head, program, names, seen: &seen, runs: 10_000, models: &models });
     }
 
-    const STYLE: Style = Style { details: true, color: false, width: 80 };
+    const STYLE: Style = Style { details: true, color: false, width: 80, proving: false };
 
     #[test]
     fn a_cpu_that_is_tso() {

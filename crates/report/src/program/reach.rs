@@ -10,8 +10,8 @@ use weakspot_witness::StepJson;
 use crate::answer::{Answer, Head};
 use crate::course::{CourseJson, search_json};
 use crate::json::of_program;
-use crate::run::drawing::draw_run;
-use crate::run::object::Run;
+use crate::run::drawing::draw;
+use crate::run::object::{Run, RunStep};
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, plain};
@@ -45,7 +45,8 @@ impl Answer for ReachAnswer<'_> {
         let mut out = reach_text(self);
         if let (Some(run), true) = (self.run, style.details) {
             let ReachAnswer { head, program, names, source, .. } = *self;
-            out += &draw_run(program, names, source, head.model, run, style);
+            let show = Show { file: head.file, program, names, source };
+            out += &draw(show, head.model, run, style, false);
             out.push('\n');
         }
         out
@@ -57,6 +58,19 @@ impl Answer for ReachAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
+    }
+
+    fn is_provable(&self) -> bool {
+        true
+    }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let ReachAnswer { head, program, names, source, .. } = *self;
+        let show = Show { file: head.file, program, names, source };
+        let run = of_schedule(show, head.model, self.run?, false)?;
+        let step = |s: &RunStep| (s.thread, s.kind, s.location.clone(), s.value.clone(), s.line);
+        let steps: Vec<_> = run.steps.iter().map(step).collect();
+        Some((format!("{steps:?} {:?}", run.end), head.model.to_string()))
     }
 }
 
@@ -119,7 +133,7 @@ fn what_holds(a: &ReachAnswer<'_>) -> String {
 
 /// The answer as one line of JSON.
 fn reach_json(a: &ReachAnswer<'_>) -> String {
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let assertion = match a.violation {
         Some(Violation::Assertion(failure)) => Some(failure),
         _ => None,

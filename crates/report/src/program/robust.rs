@@ -45,7 +45,8 @@ pub struct RobustAnswer<'a> {
 impl RobustAnswer<'_> {
     /// The run, taken apart.
     pub(crate) fn run(&self) -> Option<Run> {
-        let show = Show { program: self.program, names: self.names, source: self.source };
+        let RobustAnswer { head, program, names, source, .. } = *self;
+        let show = Show { file: head.file, program, names, source };
         of_schedule(show, self.head.model, self.run?, true)
     }
 }
@@ -61,6 +62,17 @@ impl Answer for RobustAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
+    }
+
+    fn is_provable(&self) -> bool {
+        true
+    }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let run = self.run()?;
+        let (store, access) = pair(&run)?;
+        let place = |step: &RunStep| Some((step.thread, step.line?, step.column));
+        Some((format!("{:?}", (place(store)?, place(access)?)), self.head.model.to_string()))
     }
 }
 

@@ -6,7 +6,7 @@ use weakspot_core::{Model, Names, Program};
 
 use super::object::{ReadFrom, Run, RunArc, RunEnd, RunStep, ScSays, StepKind, cell};
 use super::of_schedule::of_schedule;
-use crate::text::folding::folded;
+use crate::text::folding::{folded, narrowed};
 use crate::text::show::{Show, plain};
 use crate::text::table::{self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, width};
 
@@ -22,7 +22,7 @@ pub fn draw_run(
     schedule: &Schedule,
     style: Style,
 ) -> String {
-    draw(Show { program, names, source }, model, schedule, style, false)
+    draw(Show { file: "", program, names, source }, model, schedule, style, false)
 }
 
 /// The same, on demand with the source line of each event of the cycle.
@@ -95,16 +95,16 @@ pub(crate) fn explain(
 ) -> String {
     let drawing = Drawing { run, marks: marks(run), lines, events, columns: style.columns() };
     let threads: Vec<String> = run.threads.iter().map(|thread| thread.name.clone()).collect();
+    let mut rows = drawing.rows(&threads);
+    let mut columns = threads;
+    // In C, `main` often does nothing but start the others.
+    if run.steps.iter().any(|step| step.file.is_some()) {
+        (rows, columns) = narrowed(rows, columns);
+    }
     let memory: Vec<String> =
         run.init.iter().map(|(location, value)| cell(location, Some(value))).collect();
     let mut out = heading(title, style);
-    out.push_str(&table::draw(
-        &threads,
-        &memory,
-        &drawing.rows(&threads),
-        Paint(style.color),
-        style.columns(),
-    ));
+    out.push_str(&table::draw(&columns, &memory, &rows, Paint(style.color), style.columns()));
     out.push('\n');
     out.push_str(&drawing.end());
     drawing.push_comparison(&mut out);
@@ -156,6 +156,16 @@ fn effect(step: &RunStep) -> u64 {
 /// The instruction of a step.
 fn text(step: &RunStep) -> &str {
     step.text.as_deref().unwrap_or_default()
+}
+
+/// What an access of a cycle did, where its statement may be long.
+fn did(step: &RunStep) -> String {
+    match step.kind {
+        StepKind::Load => format!("loads {}", step.cell()),
+        StepKind::Store => format!("stores {}", step.cell()),
+        StepKind::Update => format!("updates {}", step.cell()),
+        _ => text(step).to_owned(),
+    }
 }
 
 impl Drawing<'_> {
@@ -220,6 +230,8 @@ impl Drawing<'_> {
             StepKind::StoreFence if self.run.model.starts_with("pso") && self.waits(i, step) => {
                 vec!["holds later stores back".to_owned()]
             }
+            // The store that it belongs to has a line.
+            StepKind::StoreFence if step.file.is_some() => return None,
             StepKind::Lock => vec!["takes the lock".to_owned()],
             StepKind::Unlock => vec!["frees the lock".to_owned()],
             StepKind::Commit => {
@@ -236,9 +248,31 @@ impl Drawing<'_> {
             }
             _ => Vec::new(),
         };
-        let head = head.unwrap_or_else(|| numbers.clone() + text(step));
-        let body = body.into_iter().filter(|line| !line.is_empty()).collect();
-        Some(Row { column: step.thread, head, site: None, source: None, body, memory, marked })
+        let mut body: Vec<String> = body.into_iter().filter(|line| !line.is_empty()).collect();
+        let mut row = Row {
+            column: step.thread,
+            head: String::new(),
+            site: None,
+            source: None,
+            body: Vec::new(),
+            memory,
+            marked,
+        };
+        row.head = match (head, step.site_of_line()) {
+            (Some(head), _) => head,
+            // Statements are long: what was done stands first, with its place.
+            (None, Some(site)) if !body.is_empty() => {
+                row.site = Some(site);
+                row.source = step.text.clone();
+                numbers + &body.remove(0)
+            }
+            (None, site) => {
+                row.site = site;
+                numbers + text(step)
+            }
+        };
+        row.body = body;
+        Some(row)
     }
 
     /// The mark of the store in its own buffer that a load reads from.
@@ -296,7 +330,9 @@ impl Drawing<'_> {
                     continue;
                 }
                 let mut set: Vec<&(String, _)> = Vec::new();
-                for sets in group.iter().flat_map(|&i| &steps[i].sets) {
+                // What has no name in the source says nothing.
+                let named = |sets: &&(String, _)| !sets.0.starts_with('$');
+                for sets in group.iter().flat_map(|&i| &steps[i].sets).filter(named) {
                     set.retain(|(known, _)| *known != sets.0);
                     set.push(sets);
                 }
@@ -313,7 +349,10 @@ impl Drawing<'_> {
         let (&first, rest) = all.split_first()?;
         let first = match self.marks[first] {
             Some(mark) => format!("({mark})"),
-            None => cut(text(&self.run.steps[first]), 24),
+            None => match self.run.steps[first].site_of_line() {
+                Some(_) => self.run.steps[first].at_line().trim_matches([' ', '(', ')']).to_owned(),
+                None => cut(text(&self.run.steps[first]), 24),
+            },
         };
         Some(match rest.len() {
             0 => format!("overtaken by {first}"),
@@ -445,7 +484,7 @@ impl Drawing<'_> {
             self.run.cycle.iter().filter_map(|arc| Some(self.step(arc.from)?.1)).collect();
         let thread = |step: &RunStep| self.run.thread(step.thread).to_owned();
         let name_width = steps.iter().map(|step| width(&thread(step))).max().unwrap_or(0);
-        let line = |step: &RunStep| step.line.filter(|_| self.lines);
+        let line = |step: &RunStep| step.line.filter(|_| self.lines || step.file.is_some());
         let digits = steps.iter().filter_map(|s| line(s)).max().map_or(0, |n| n.to_string().len());
         let instr = (self.columns / 2).min(40);
         let text = |step: &&RunStep| {
@@ -453,7 +492,11 @@ impl Drawing<'_> {
                 Some(line) => format!("line {line:digits$}  "),
                 None => String::new(),
             };
-            format!("{}  {at}{}", pad(&thread(step), name_width), cut(text(step), instr))
+            let what = match &step.file {
+                Some(_) => did(step),
+                None => text(step).to_owned(),
+            };
+            format!("{}  {at}{}", pad(&thread(step), name_width), cut(&what, instr))
         };
         let texts: Vec<String> = steps.iter().map(text).collect();
         let widest = texts.iter().map(|t| width(t)).max().unwrap_or(0);

@@ -9,3 +9,4 @@ pub(crate) mod of_steps;
 pub(crate) mod replay;
 #[cfg(test)]
 pub(crate) mod sample;
+pub(crate) mod telling;

@@ -29,6 +29,9 @@ pub struct Run {
     /// The stores that reached memory after a later access of their thread, each with the first
     /// such access.
     pub late: Vec<RunLate>,
+    /// Of a long run the numbers of the steps that tell what went wrong; drawings fold the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub telling: Vec<u64>,
     /// What reads read, and which writes overwrite what, where a run has few enough events to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relations: Vec<RunArc>,
@@ -262,6 +265,7 @@ impl Run {
             steps: Vec::new(),
             cycle: Vec::new(),
             late: Vec::new(),
+            telling: Vec::new(),
             relations: Vec::new(),
             sc: None,
             end: None,
@@ -277,10 +281,18 @@ impl Run {
 
     /// Whether a step is about what the run shows: the cycle, a late store, what fails.
     pub(crate) fn matters(&self, step: &RunStep) -> bool {
+        if !self.telling.is_empty() {
+            return self.telling.binary_search(&step.n).is_ok();
+        }
         let is = |n: u64| n == step.n || Some(n) == step.of;
         self.cycle.iter().any(|arc| is(arc.from) || is(arc.to))
             || self.late.iter().any(|late| is(late.store) || is(late.behind))
-            || matches!(step.kind, StepKind::Fail | StepKind::Alloc | StepKind::Free)
+            || self.is_marked(step)
+    }
+
+    /// Whether a step stands out by itself.
+    pub(crate) fn is_marked(&self, step: &RunStep) -> bool {
+        matches!(step.kind, StepKind::Fail | StepKind::Alloc | StepKind::Free)
             || step.note.is_some()
     }
 
@@ -370,6 +382,12 @@ impl RunStep {
             (Some(line), None) => format!("{file}:{line}"),
             (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
         })
+    }
+
+    /// `a.c:14`, without folders, if both are known.
+    pub(crate) fn site_of_line(&self) -> Option<String> {
+        let file = self.file.as_ref()?.rsplit('/').next()?;
+        Some(format!("{file}:{}", self.line?))
     }
 
     /// `x=1`, or only the location if the value is not known.

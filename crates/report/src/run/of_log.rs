@@ -35,14 +35,24 @@ pub fn of_log(
 }
 
 /// The run behind a report: the events on its cycle, then the delayed store, and others on the cycle that
-/// have to be late with it.
+/// have to be late with it. `sources`: what stands at the sites of the log, if that is known.
 #[must_use]
-pub fn of_delay(tables: &LogTables, log: &[LogEvent], delayed: &DelayedRun) -> Run {
+pub fn of_delay(
+    tables: &LogTables,
+    (log, sources): (&[LogEvent], &[String]),
+    delayed: &DelayedRun,
+) -> Run {
     let mut places: Vec<usize> = delayed.cycle.iter().map(|arc| arc.from.index()).collect();
     places.retain(|&place| place < log.len());
     places.sort_unstable();
     places.dedup();
     let mut run = of_log(delayed.model, tables, log, places);
+    for step in &mut run.steps {
+        let site = log[step.n as usize - 1].site as usize;
+        let source = site.checked_sub(1).and_then(|site| sources.get(site));
+        step.text =
+            source.filter(|s| !s.is_empty()).map(|s| plain(s).into_owned()).or(step.text.take());
+    }
     let access = delayed.access as u64 + 1;
     run.cycle = (delayed.cycle.iter())
         .map(|arc| RunArc {
@@ -92,9 +102,8 @@ fn step(tables: &LogTables, n: u64, event: &LogEvent) -> RunStep {
     if event.kind.is_access() || event.kind == LogKind::Commit {
         step.location = Some(loc_name(tables, event.loc));
     }
-    let LogEvent { thread, kind, loc, site: number, .. } = *event;
-    step.text = Some(did(tables, &End { thread, kind, loc, site: number }));
-    if let Some(site) = site(tables, number) {
+    step.text = Some(did(tables, &end(event)));
+    if let Some(site) = site(tables, event.site) {
         step.put_at(&plain(site));
     }
     step
@@ -116,6 +125,12 @@ pub(crate) fn kind(kind: LogKind) -> StepKind {
         LogKind::End => StepKind::End,
         LogKind::Commit => StepKind::Commit,
     }
+}
+
+/// An event as one side of a report.
+pub(crate) fn end(event: &LogEvent) -> End {
+    let LogEvent { thread, kind, loc, site, .. } = *event;
+    End { thread, kind, loc, site }
 }
 
 /// `wr x`, `spawn T1`, `fence`.

@@ -12,6 +12,7 @@ use super::object::{
     StepKind,
 };
 use super::replay::{Did, Replay, Stop, Taken};
+use super::telling::telling;
 use crate::json::model_key;
 use crate::text::diagnostic::failure_message;
 use crate::text::show::{Lines, Show, clip, location_name, plain};
@@ -29,7 +30,7 @@ pub fn run_of_schedule(
     model: Model,
     schedule: &Schedule,
 ) -> Option<Run> {
-    of_schedule(Show { program, names, source }, model, schedule, true)
+    of_schedule(Show { file: "", program, names, source }, model, schedule, true)
 }
 
 /// The run that a schedule is, `None` if it starts with other locations than the program has. A
@@ -76,6 +77,7 @@ pub(crate) fn of_schedule(
             },
         });
     }
+    run.telling = telling(&run);
     Some(run)
 }
 
@@ -147,6 +149,7 @@ impl Of<'_> {
         if !clip(self.show.source, taken.edge.span).is_empty() {
             let (line, column) = self.lines.line_column(taken.edge.span);
             step.span = Some(taken.edge.span);
+            step.file = self.show.source_file();
             (step.line, step.column) = (Some(line as u64), Some(column as u64));
         }
     }

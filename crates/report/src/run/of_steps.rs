@@ -5,8 +5,9 @@ use std::fmt::Write;
 use weakspot_core::Model;
 
 use super::object::{
-    ReadFrom, Run, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind,
+    ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind,
 };
+use super::telling::{MAX_STEPS, telling};
 use crate::json::model_key;
 use crate::text::folding::{folded, narrowed};
 use crate::text::show::{counted, plain};
@@ -14,9 +15,6 @@ use crate::text::table::{Paint, Row, Style, draw};
 
 /// The last steps, which lead to the failure, are drawn, however long the run is.
 const LAST: usize = 24;
-
-/// The columns that memory takes, about.
-const MEMORY: usize = 14;
 
 /// A step of a real program.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +33,14 @@ pub struct RealStep<'a> {
     pub old: Option<u64>,
     /// What was read or written.
     pub value: Option<u64>,
-    /// What these two point to, if they are addresses.
-    pub points_to: [Option<&'a str>; 2],
+    /// These two as their type says, if it is known: what addresses point to, numbers, words.
+    pub in_words: [Option<&'a str>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<&'a str>,
     /// What stands there.
     pub text: Option<&'a str>,
+    /// The call that it stands for, with all that happens inside.
+    pub call: Option<&'a str>,
     /// What is to be said about it.
     pub note: Option<&'a str>,
 }
@@ -60,15 +60,25 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
     for real in steps {
         let n = real.n;
         let mut step = RunStep::new(n, real.thread, real.kind);
+        if let Some(call) = real.call {
+            (step.kind, step.location) = (StepKind::Local, Some(plain(call).into_owned()));
+            step.text = real.text.map(|text| plain(text).into_owned());
+            real.site.inspect(|site| step.put_at(&plain(site)));
+            run.steps.push(step);
+            continue;
+        }
         step.location = real.location.map(|location| plain(location).into_owned());
-        let value = |value: u64, points_to: Option<&str>| match points_to {
-            Some(name) => RunValue::Name(plain(name).into_owned()),
+        let value = |value: u64, in_words: Option<&str>| match in_words {
+            Some(words) => match words.parse() {
+                Ok(number) => RunValue::Number(number),
+                Err(_) => RunValue::Name(plain(words).into_owned()),
+            },
             None => shown(value, real.len),
         };
         // Of more bytes than a word has, only a digest is known.
         let known = real.len <= 8;
-        step.old = real.old.filter(|_| known).map(|old| value(old, real.points_to[0]));
-        step.value = real.value.filter(|_| known).map(|new| value(new, real.points_to[1]));
+        step.old = real.old.filter(|_| known).map(|old| value(old, real.in_words[0]));
+        step.value = real.value.filter(|_| known).map(|new| value(new, real.in_words[1]));
         step.text = real.text.map(|text| plain(text).into_owned());
         step.note = real.note.map(|note| plain(note).into_owned());
         if real.kind == StepKind::Fail {
@@ -136,7 +146,44 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
         }
         run.steps.push(step);
     }
+    run.telling = telling(&run);
+    run.relations = relations(&run);
     run
+}
+
+/// What reads read, and what overwrites that, of the steps that are drawn.
+fn relations(run: &Run) -> Vec<RunArc> {
+    let is_drawn = |n: u64| run.telling.is_empty() || run.telling.binary_search(&n).is_ok();
+    if run.telling.is_empty() && run.steps.len() > MAX_STEPS {
+        return Vec::new();
+    }
+    // The steps with which something is written, each with the number by which others refer to it.
+    let written = |step: &RunStep| match step.kind {
+        StepKind::Commit => step.of,
+        StepKind::Update => Some(step.n),
+        StepKind::Store if run.model == "sc" => Some(step.n),
+        _ => None,
+    };
+    let mut arcs = Vec::new();
+    let reads = |step: &&RunStep| matches!(step.kind, StepKind::Load | StepKind::Update);
+    for read in run.steps.iter().filter(reads).filter(|read| is_drawn(read.n)) {
+        let mut arc = |from, to, edge| {
+            if from != to && is_drawn(from) && is_drawn(to) {
+                arcs.push(RunArc { from, to, edge, why: String::new() });
+            }
+        };
+        match read.from {
+            Some(ReadFrom::Step(by)) => arc(by, read.n, "rf"),
+            Some(ReadFrom::Memory) => {}
+            Some(ReadFrom::Buffer) | None => continue,
+        }
+        let later = run.steps.iter().filter(|step| step.n > read.n);
+        let mut later = later.filter(|step| step.location == read.location);
+        if let Some(next) = later.find_map(written).filter(|_| read.kind == StepKind::Load) {
+            arc(read.n, next, "fr");
+        }
+    }
+    arcs
 }
 
 /// A value of so many bytes, as a number with its sign, or as the address that it seems to be.
@@ -162,7 +209,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     threads.dedup();
     let late = |n: u64| run.late.iter().find(|late| late.store == n);
     let columns = style.indented(2).width;
-    let room = (columns.saturating_sub(MEMORY) / threads.len().max(1)).saturating_sub(5).max(12);
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
@@ -195,13 +241,10 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             (StepKind::Exit, _) => "ends".to_owned(),
             (StepKind::Spawn, _) => "spawn".to_owned(),
             (StepKind::Join, _) => "join".to_owned(),
+            (StepKind::Local, _) => step.cell(),
             _ => String::new(),
         };
-        let note = match step.note.as_deref() {
-            Some(note) if step.kind == StepKind::Fail => wrapped(note, room),
-            note => note.map(str::to_owned).into_iter().collect(),
-        };
-        let mut body: Vec<String> = note;
+        let mut body: Vec<String> = step.note.iter().cloned().collect();
         if late(step.n).is_some() {
             body.push("stays in the buffer".to_owned());
         }
@@ -217,7 +260,8 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     };
     let rows: Vec<Row> = steps.iter().map(row).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
-    let is_last = |i: usize| i + LAST >= steps.len();
+    // Where nothing tells it, the end does.
+    let is_last = |i: usize| run.telling.is_empty() && i + LAST >= steps.len();
     let matters = steps.iter().enumerate().map(|(i, step)| is_last(i) || run.matters(step));
     let matters: Vec<bool> = matters.collect();
     let (rows, names) = narrowed(folded(rows, &names, &matters), names);
@@ -230,21 +274,6 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         let _ = writeln!(out, "  {line}");
     }
     out
-}
-
-/// Words on lines of about so many columns.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -267,9 +296,10 @@ mod tests {
             len: 4,
             old: None,
             value: Some(value),
-            points_to: [None, None],
+            in_words: [None, None],
             site: None,
             text: None,
+            call: None,
             note: None,
         }
     }
@@ -298,6 +328,9 @@ mod tests {
         assert_eq!(from[1], Some(ReadFrom::Buffer));
         assert_eq!((from[2], from[5]), (Some(ReadFrom::Memory), Some(ReadFrom::Memory)));
         assert_eq!(run.steps[6].of, Some(1));
+        let arcs: Vec<(u64, &str, u64)> =
+            run.relations.iter().map(|arc| (arc.from, arc.edge, arc.to)).collect();
+        assert_eq!(arcs, [(3, "fr", 4), (6, "fr", 1)]);
         assert_eq!(shown(u64::from(u32::MAX), 4), RunValue::Number(-1));
         assert_eq!(shown(0x7fff_1234_5678, 8), RunValue::Name("0x7fff12345678".to_owned()));
     }

@@ -12,7 +12,7 @@ use weakspot_core::{
 use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
 use crate::run::object::{Run, RunStep};
-use crate::run::of_log::{did, loc_name, of_delay, site, thread_name};
+use crate::run::of_log::{did, end, loc_name, of_delay, site, thread_name};
 use crate::text::folding::folded;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
@@ -27,6 +27,8 @@ pub struct MonitorAnswer<'a> {
     pub id: Option<&'a str>,
     /// The names in the log.
     pub tables: &'a LogTables,
+    /// What stands in the source at the sites of the log, if that is known.
+    pub sources: &'a [String],
     /// The first events of the log, as far as they were kept.
     pub log: &'a [LogEvent],
     /// The reports, each with the run that shows it.
@@ -54,6 +56,13 @@ impl Answer for MonitorAnswer<'_> {
 
     fn too_large(&self) -> Option<String> {
         self.head.too_large()
+    }
+
+    fn explained_by(&self) -> Option<(String, String)> {
+        let ends: Vec<_> =
+            self.reports.iter().map(|(o, _)| (o.store, o.access, o.previous)).collect();
+        let is_new = !ends.is_empty() && self.unlisted == 0 && self.remarks.is_empty();
+        is_new.then(|| (format!("{:?} {ends:?}", self.id), self.head.model.to_string()))
     }
 }
 
@@ -221,7 +230,7 @@ impl ViolationJson {
             // one than the model is called by.
             run: run.map(|run| {
                 let model = model_key(a.head.model);
-                Run { model, ..of_delay(a.tables, a.log, run) }
+                Run { model, ..of_delay(a.tables, (a.log, a.sources), run) }
             }),
         }
     }
@@ -367,9 +376,13 @@ fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
 
 /// The run from the delayed store to its end, as far as the cycle goes through it.
 pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style) -> String {
-    let run = of_delay(a.tables, a.log, delayed);
+    let run = of_delay(a.tables, (a.log, a.sources), delayed);
     let threads = columns(&run);
     let (store, access) = (delayed.store as u64 + 1, delayed.access as u64 + 1);
+    let did_at = |n: u64| {
+        let event = (n as usize).checked_sub(1).and_then(|at| a.log.get(at));
+        event.map_or(String::new(), |event| did(a.tables, &end(event)))
+    };
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
         if let Some(of) = step.of {
@@ -390,9 +403,9 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         };
         Row {
             column,
-            head: format!("{}. {}", step.n, step.text.as_deref().unwrap_or_default()),
+            head: format!("{}. {}", step.n, did_at(step.n)),
             site: step.site(),
-            source: None,
+            source: step.text.clone().filter(|_| !a.sources.is_empty()),
             marked: !body.is_empty(),
             body,
             memory: String::new(),

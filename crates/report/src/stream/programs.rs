@@ -208,7 +208,7 @@ fn average(executions: &Executions) -> f64 {
 fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, style: Style) -> String {
     let details = style.details;
     let mut out = String::new();
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let _ = writeln!(out, "{} {} {}", plain(&a.names.program), a.head.model, summary(a));
     if !details || a.pairs.is_empty() {
         return out;
@@ -315,7 +315,7 @@ fn place_text(show: Show<'_>, at: PlaceEdge) -> String {
 
 /// The answer as one line of JSON.
 fn program_monitor_json(a: &ProgramMonitorAnswer<'_>) -> String {
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let executions = a.monitored.executions();
     let mut bound = Bound { schedules: None, preemptions: None, seed: None, steps: None };
     bound.steps = executions.map(|e| e.most_steps);

@@ -120,7 +120,7 @@ pub fn failure_diagnostic(program: &Program, names: &Names, failure: &Failure) -
 
 /// What went wrong, without the place.
 pub(crate) fn failure_message(program: &Program, names: &Names, failure: &Failure) -> String {
-    let show = Show { program, names, source: "" };
+    let show = Show { file: "", program, names, source: "" };
     let access = access_at(program, failure);
     match failure.kind {
         FailureKind::Assertion => "the assertion does not hold".to_owned(),

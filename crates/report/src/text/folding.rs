@@ -11,6 +11,8 @@ const MAX_ROWS: usize = 30;
 const ENDS: usize = 8;
 /// Of more rows that matter, those in the middle are folded, too.
 const MAX_KEPT: usize = 40;
+/// Of so many rows that matter, neighbours are drawn, too.
+const MOST_ALONE: usize = 12;
 /// Shorter stretches are not folded.
 const MIN_FOLD: usize = 3;
 /// If more threads take part in a stretch, they are only counted.
@@ -48,15 +50,17 @@ pub(crate) fn narrowed(mut rows: Vec<Row>, threads: Vec<String>) -> (Vec<Row>, V
     (rows, threads.into_iter().enumerate().filter_map(is_used).collect())
 }
 
-/// The rows that are drawn: those that matter, each with the one before and the one after it, and the
-/// end.
+/// The rows that are drawn: those that matter, if they are few each with the one before and the one after it, and
+/// the end.
 fn kept(rows: usize, matters: &[bool]) -> BTreeSet<usize> {
     let all: Vec<usize> = (0..rows).filter(|&i| matters.get(i) == Some(&true)).collect();
     let (first, last) = all.split_at(all.len().min(MAX_KEPT / 2));
     let last = &last[last.len().saturating_sub(MAX_KEPT / 2)..];
     let mut kept = BTreeSet::new();
+    // A few are easier to understand with what is around them.
+    let around = usize::from(all.len() <= MOST_ALONE);
     for &i in first.iter().chain(last) {
-        kept.extend(i.saturating_sub(1)..(i + 2).min(rows));
+        kept.extend(i.saturating_sub(around)..(i + 1 + around).min(rows));
     }
     let end = if kept.is_empty() { ENDS } else { 1 };
     if kept.is_empty() {

@@ -63,6 +63,8 @@ impl<'a> Lines<'a> {
 /// A program with its names and its text.
 #[derive(Clone, Copy)]
 pub(crate) struct Show<'a> {
+    /// Where the text is, if that is known.
+    pub(crate) file: &'a str,
     pub(crate) program: &'a Program,
     pub(crate) names: &'a Names,
     pub(crate) source: &'a str,
@@ -108,6 +110,11 @@ impl<'a> Show<'a> {
     pub(crate) fn instr(&self, thread: ThreadId, edge: &Edge) -> String {
         let text = one_line(clip(self.source, edge.span));
         if text.is_empty() { self.rendered(thread, &edge.instr) } else { text }
+    }
+
+    /// The file that steps are said to be in: one of a language in which people look for lines of files.
+    pub(crate) fn source_file(&self) -> Option<String> {
+        self.file.ends_with(".c").then(|| plain(self.file).into_owned())
     }
 
     /// The line on which a piece of source starts, if there is such a piece.

@@ -34,6 +34,8 @@ pub struct Style {
     pub color: bool,
     /// How many columns drawings may take. Less than 40 is taken for 40.
     pub width: usize,
+    /// Whether a proof was to be made of what was found by search.
+    pub proving: bool,
 }
 
 impl Style {
@@ -55,7 +57,10 @@ pub(crate) struct Paint(pub(crate) bool);
 /// The least that a drawing has to fit.
 const MIN_WIDTH: usize = 40;
 const MAX_HEAD: usize = 40;
-const MAX_SOURCE: usize = 32;
+const MAX_SOURCE: usize = 60;
+/// In narrower columns statements are cut, in wider ones they take at most so many lines.
+const MIN_STATEMENT: usize = 24;
+const MAX_STATEMENT: usize = 2;
 const MAX_MEMORY: usize = 24;
 /// A column of a thread is not narrower than this, nor what is said beside an instruction.
 const MIN_COLUMN: usize = 16;
@@ -167,11 +172,16 @@ fn lay_out(threads: &[String], rows: &[Row], shape: Shape, room: usize) -> Optio
     };
     let most = taken(threads, rows, &natural);
     let whole = whole_heads(threads.len(), rows);
+    let sourced = |i: usize| rows.iter().any(|row| row.column == i && row.source.is_some());
     let least: Vec<usize> = (0..threads.len())
         .map(|i| match shape {
             Shape::Beside => most[i],
+            Shape::Wrapped if sourced(i) => most[i].min(heads[i] + 2 + MIN_STATEMENT),
             Shape::Wrapped => most[i].min(heads[i] + 2 + MIN_BODY),
-            Shape::Below => most[i].min(whole[i].max(MIN_COLUMN)),
+            Shape::Below => most[i].min(whole[i].max(match sourced(i) {
+                true => MIN_STATEMENT,
+                false => MIN_COLUMN,
+            })),
         })
         .collect();
     let widths = shared_out(most, &least, room)?;
@@ -246,16 +256,16 @@ fn whole_heads(threads: usize, rows: &[Row]) -> Vec<usize> {
 fn beside(rows: &[Row], heads: &[usize], widths: &[usize]) -> Vec<Vec<String>> {
     let cell = |row: &Row| {
         let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
-        let source = row.source.as_ref().map(|source| cut(source, MAX_SOURCE));
-        let body: Vec<&String> = source.iter().chain(&row.body).collect();
-        if body.is_empty() {
+        if row.source.is_none() && row.body.is_empty() {
             return placed(row, columns);
         }
         let indent = heads.get(row.column).copied().unwrap_or(0);
         let room = columns.saturating_sub(indent + 2).max(1);
         let mut head = head_line(row);
         let mut lines = Vec::new();
-        for text in body.into_iter().flat_map(|text| fold(text, room)) {
+        let source = row.source.iter().flat_map(|text| statement(text, room.min(MAX_SOURCE)));
+        let body = row.body.iter().flat_map(|text| fold(text, room));
+        for text in source.chain(body) {
             lines.push(format!("{}  {text}", pad(&std::mem::take(&mut head), indent)));
         }
         lines
@@ -268,8 +278,8 @@ fn below(rows: &[Row], widths: &[usize]) -> Vec<Vec<String>> {
     let cell = |row: &Row| {
         let columns = widths.get(row.column).copied().unwrap_or(usize::MAX);
         let mut lines = placed(row, columns);
-        let source = row.source.as_ref();
-        lines.extend(source.map(|text| format!("  {}", cut(text, columns.saturating_sub(2)))));
+        let source = row.source.iter().flat_map(|text| statement(text, columns.saturating_sub(2)));
+        lines.extend(source.map(|line| format!("  {line}")));
         for (i, text) in row.body.iter().enumerate() {
             let mut folded = fold(text, columns.saturating_sub(2)).into_iter();
             // The mark of a store needs no line of its own.
@@ -284,6 +294,15 @@ fn below(rows: &[Row], widths: &[usize]) -> Vec<Vec<String>> {
         lines
     };
     rows.iter().map(cell).collect()
+}
+
+/// A statement of the source: cut where there is little room, else on a few lines.
+fn statement(text: &str, columns: usize) -> Vec<String> {
+    let lines = fold(text, columns);
+    if lines.len() > MAX_STATEMENT || columns < MIN_STATEMENT {
+        return vec![cut(text, columns)];
+    }
+    lines
 }
 
 /// An instruction and its place, on one line or on two.

@@ -117,7 +117,7 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
         out.push_str("  note: under SC it is serializable\n");
     }
     if let (Some((schedule, run, cycle)), true) = (a.run, details) {
-        let show = Show { program: a.program, names: a.names, source: a.source };
+        let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
         out.push('\n');
         out.push_str(&draw_only(show, a.head.model, schedule, style, &run.steps));
         if !out.ends_with("\n\n") {
@@ -140,7 +140,7 @@ fn push_fences(out: &mut String, a: &SerialProgramAnswer<'_>, added: AddedFences
     if !all {
         return;
     }
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     // Copies of a thread have the same fences, which are told once.
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for &(thread, before, ends) in added.places {
@@ -176,7 +176,7 @@ fn push_fences(out: &mut String, a: &SerialProgramAnswer<'_>, added: AddedFences
 
 /// The answer as a JSON object on one line.
 fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let cycle = a.run.map(|(_, run, cycle)| {
         let (tables, cycle) = shown(a, run, cycle);
         cycle_json(&tables, &cycle)
@@ -251,7 +251,7 @@ struct FenceJson {
 
 /// The cycle in the words of logs, which start with the transaction that began first.
 fn shown(a: &SerialProgramAnswer<'_>, run: &TxnRun, cycle: &TxnCycle) -> (LogTables, SerialCycle) {
-    let show = Show { program: a.program, names: a.names, source: a.source };
+    let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
     let mut tables = LogTables {
         threads: (0..a.program.threads.len())
             .map(|t| show.thread(ThreadId::new(t)).into_owned())

@@ -144,8 +144,9 @@ impl Runtime {
                 let call = self.call();
                 weakspot_stops_here(call.pc(), call.stack_pointer());
             }
-            // In Rust, what threads do with each other is mostly in code of the standard library.
-            let calls = self.config.harness && t == self.threads.current() && t > 0;
+            // What threads do with each other is mostly in code of the standard library: in Rust, and in C++ without
+            // optimisation.
+            let calls = t == self.threads.current() && (t > 0 || !self.config.harness);
             if calls && kind != OpKind::Commit {
                 let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
                 self.reporter.send(&Message::Calls(calls.collect()));

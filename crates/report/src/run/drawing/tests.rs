@@ -8,7 +8,7 @@ use weakspot_core::machine::{Machine, Outcome, Step};
 use weakspot_core::testing::{Rng, Size, random_program, scaled};
 use weakspot_core::{Drain, axioms};
 
-const STYLE: Style = Style { details: true, color: false, width: 100 };
+const STYLE: Style = Style { details: true, color: false, width: 100, proving: false };
 
 fn check(sample: &Sample, model: Model, steps: &str, expected: Expect) {
     let Sample { program, names, source } = sample;
@@ -625,7 +625,7 @@ fn random_runs() {
         }
         let names = Names::default();
         let drawing = draw_run(&program, &names, "", model, &schedule, STYLE);
-        let show = Show { program: &program, names: &names, source: "" };
+        let show = Show { file: "", program: &program, names: &names, source: "" };
         let object = of_schedule(show, model, &schedule, true).unwrap();
         let object = serde_json::json!({ "name": "random", "run": object }).to_string();
         let dot = draw_pictures(Format::Dot, &object);

@@ -1,0 +1,119 @@
+//! What drawings of real programs show: values as their types say, the cause of a failure, lines of C++.
+
+use crate::failures::explore;
+use crate::run;
+
+/// All parts are there, in this order.
+fn assert_told(out: &str, parts: &[&str]) {
+    let mut rest = out;
+    for part in parts {
+        let at = rest.find(part);
+        assert!(at.is_some(), "{part} is not told:\n{out}");
+        rest = at.map_or("", |at| &rest[at..]);
+    }
+}
+
+#[test]
+fn values_are_told_by_their_types() {
+    const SOURCE: &str = "#include <pthread.h>
+#include <assert.h>
+volatile unsigned big;
+volatile float ratio;
+volatile enum { IDLE, READY = 7 } state;
+struct { volatile unsigned a : 3; volatile int b : 4; } bits;
+union { volatile int i; volatile float f; } both;
+static void *writer(void *p) {
+    (void)p;
+    ratio = 1.5f;
+    big = 4000000000u;
+    bits.a = 5;
+    both.f = 2.5f;
+    state = READY;
+    return 0;
+}
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, writer, 0);
+    assert(!(state == READY && big && ratio > 1 && bits.a && both.i));
+    pthread_join(t, 0);
+    return 0;
+}
+";
+    let (out, code) = explore("types.c", SOURCE, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    let parts = ["wr ratio=1.5", "wr big=4000000000", "wr bits.{a,b}={5,0}"];
+    assert_told(&out, &parts);
+    assert_told(&out, &["wr both={i:1075838976,f:2.5}", "wr state=READY", "rd state=READY"]);
+}
+
+/// A store that waits while many others do: of these only their number is told.
+#[test]
+fn long_runs_keep_the_cause() {
+    const SOURCE: &str = "#include <pthread.h>
+#include <assert.h>
+volatile int want[2], inside, noise[16];
+static void *enter(void *p) {
+    long me = (long)p;
+    want[me] = 1;
+    if (want[1 - me] == 0) {
+        for (int i = 0; i < 12; i++) noise[i] = i;
+        inside = inside + 1;
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, enter, (void *)0);
+    pthread_create(&b, 0, enter, (void *)1);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    assert(inside != 2);
+    return 0;
+}
+";
+    let (out, code) = explore("long.c", SOURCE, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    let late = out.lines().filter(|line| line.starts_with("  late ")).count();
+    assert_eq!(late, 1, "{out}");
+    let parts = ["wr want[0]=1", "stays in the buffer", "rd want[1]=0", "... ", " of enter#1"];
+    assert_told(&out, &parts);
+    let parts = ["wr want[1]=1", "rd want[0]=0", "want[0]=1\n", "rd inside=2", "fails"];
+    assert_told(&out, &parts);
+    assert!(out.lines().take_while(|l| !l.contains("breaks SC")).count() < 60, "{out}");
+}
+
+/// Without optimisation, operators of `std::atomic` and guards of locks are functions of their own.
+#[test]
+fn lines_of_cxx_without_optimisation() {
+    const SOURCE: &str = "#include <atomic>
+#include <cassert>
+#include <mutex>
+#include <thread>
+std::atomic<int> x;
+std::atomic<bool> turn;
+std::mutex lock;
+int main() {
+    std::thread a([] {
+        x = 1;
+        std::lock_guard<std::mutex> guard(lock);
+        turn = true;
+    });
+    std::thread b([] {
+        std::lock_guard<std::mutex> guard(lock);
+        if (turn) assert(x == 0);
+    });
+    a.join();
+    b.join();
+}
+";
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (path, program) = (folder.join("unoptimised.cpp"), folder.join("unoptimised"));
+    std::fs::write(&path, SOURCE).expect("written");
+    let [path, program] = [&path, &program].map(|path| path.to_str().expect("UTF-8"));
+    let built = run(&["c++", "-O0", "-pthread", path, "-o", program], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let ran = run(&["run", "--model", "tso", program], "");
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    let parts = ["wr x=1", "lock lock", "wr turn=1", "unlock lock", "rd turn=1", "rd x=1", "fails"];
+    assert_told(&ran.out, &parts);
+}
