@@ -1,8 +1,12 @@
 //! Witnesses about histories.
 
 use anyhow::{Context, Result, anyhow, bail};
-use weakspot_core::{HistoryEvidence, HistoryModel, certify};
-use weakspot_trace::{HistoryFormat, HistoryReader, LogError, Recorded, nth_history};
+use weakspot_core::certify::Rejected;
+use weakspot_core::{
+    History, HistoryEvidence, HistoryModel, HistoryWay, INITIAL, Verdict, certify,
+    initial_write_var,
+};
+use weakspot_trace::{HistoryFormat, HistoryReader, LogError, OpenRead, Recorded, nth_history};
 use weakspot_witness::HistoryWitness;
 
 use crate::claim::counted;
@@ -26,14 +30,52 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let name = asked.name();
     let number = witness.number;
     let read = read(asked, number).map_err(|error| anyhow!(error.of(&name)))?;
-    let Some(Recorded { ops, .. }) = read else {
+    let Some((Recorded { ops, .. }, open)) = read else {
         bail!("{name} has no history number {number}");
     };
     witness.complete(&ops);
-    let HistoryWitness { model, verdict, evidence, .. } = &witness;
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
-    let checked = certify::history(&ops, *model, verdict, evidence).and_then(|()| match evidence {
-        HistoryEvidence::Linear { .. } if *model == HistoryModel::Coherence => {
+    let checked = certify::history_ways(&open, &witness.verdict, &witness.ways)
+        .and_then(|()| shown(&ops, &witness, max_ops));
+    Ok(judged(checked, |n| {
+        format!(
+            "nothing small shows that a causal model holds, and the history has more than {n} \
+             operations; --max-states allows more"
+        )
+    }))
+}
+
+/// What the evidence shows, choice by choice.
+fn shown(ops: &History, witness: &HistoryWitness, max_ops: usize) -> Result<String, Rejected> {
+    let mut how = String::new();
+    for HistoryWay { reads, evidence } in &witness.ways {
+        let mut ops = ops.clone();
+        for &(read, from) in reads {
+            ops.set_from(read, source(from));
+        }
+        how = shown_by(&ops, (witness.model, &witness.verdict), evidence, max_ops)?;
+    }
+    Ok(match (&witness.ways[..], &witness.verdict) {
+        ([way], _) if way.reads.is_empty() => how,
+        (_, Verdict::Holds) => format!("{how}, with a choice of what was read"),
+        (ways, _) => format!("for each of {} of what was read", counted(ways.len(), "choice")),
+    })
+}
+
+/// What an operation reads, as histories have it.
+fn source(from: u32) -> u32 {
+    if initial_write_var(from).is_some() { INITIAL } else { from }
+}
+
+/// What the evidence shows about a history, in words.
+fn shown_by(
+    ops: &History,
+    (model, verdict): (HistoryModel, &Verdict),
+    evidence: &HistoryEvidence,
+    max_ops: usize,
+) -> Result<String, Rejected> {
+    certify::history(ops, model, verdict, evidence).and_then(|()| match evidence {
+        HistoryEvidence::Linear { .. } if model == HistoryModel::Coherence => {
             Ok("by an order of the operations on each variable".to_owned())
         }
         HistoryEvidence::Linear { steps, .. } => {
@@ -44,22 +86,21 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
             "by {} and a proof that they leave no order",
             counted(conflicts.len(), "cycle")
         )),
-        HistoryEvidence::ByDefinition => certify::search_history(&ops, *model, verdict, max_ops)
+        HistoryEvidence::ByDefinition => certify::search_history(ops, model, verdict, max_ops)
             .map(|()| "by the definition, evaluated literally".to_owned()),
-    });
-    Ok(judged(checked, |n| {
-        format!(
-            "nothing small shows that a causal model holds, and the history has more than {n} \
-             operations; --max-states allows more"
-        )
-    }))
+    })
 }
 
-fn read(asked: &Asked<'_>, number: usize) -> Result<Option<Recorded>, LogError> {
+/// A history, and its reads of which it is open what they read.
+type Read = (Recorded, Vec<OpenRead>);
+
+fn read(asked: &Asked<'_>, number: usize) -> Result<Option<Read>, LogError> {
     let source = (asked.open)(asked.input)?;
     let mut reader = match asked.formats.history.or_else(|| HistoryFormat::from_path(asked.input)) {
         Some(format) => HistoryReader::new(source, format),
         None => HistoryReader::sniff(source)?,
     };
-    nth_history(&mut reader, number)
+    reader.leave_open();
+    let found = nth_history(&mut reader, number)?;
+    Ok(found.map(|history| (history, reader.open_reads().to_vec())))
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Certification, History, HistoryModel, Limit, Limits, OpNames, Verdict};
-use weakspot_history::{Broken, Defect, Following, Method, Stopped, minimise};
+use weakspot_history::{Broken, Defect, Following, Method, Shown, Stopped, minimal_part};
 use weakspot_input::growing;
 use weakspot_report::{HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart};
 use weakspot_trace::{HistoryFormat, LogError, LogPlace, NextOps, OpReader};
@@ -241,7 +241,8 @@ impl Followed<'_> {
         let excerpt = &broken.excerpt;
         let (ops, model) = (&excerpt.ops, broken.found.model);
         let mut listener = Listener::new();
-        let minimal = minimise(ops, model, evidence, self.method, &self.limits, &mut listener)
+        let shown = Shown { evidence, open: &excerpt.open, ways: &broken.ways };
+        let minimal = minimal_part(ops, model, shown, self.method, &self.limits, &mut listener)
             .map_err(|rejected| rejection(model, &rejected))?;
         let Some(minimal) = minimal else { return Ok(None) };
         let place = |op: u32| {
@@ -249,7 +250,7 @@ impl Followed<'_> {
             let (index, line) = (excerpt.indices[op as usize], excerpt.lines[op as usize]);
             format!("operation {index} of {thread}, line {line}")
         };
-        Ok(Some(part(reader.id(), names, minimal.into_answer(), &place)))
+        Ok(Some(part(reader.id(), names, minimal, &place)))
     }
 
     fn followed(&self, current: &Current, reader: &OpReader) -> HistoryFollowed<'static> {
@@ -277,9 +278,9 @@ impl Followed<'_> {
         let followed = self.followed(current, reader);
         let mut notes: Vec<String> = match followed.left_out {
             0 => Vec::new(),
-            1 => vec!["1 read was left out: its write was not among those remembered".into()],
+            1 => vec!["1 read was left out: its write is not known, or not remembered".into()],
             n => vec![format!(
-                "{} reads were left out: their writes were not among those remembered",
+                "{} reads were left out: their writes are not known, or not remembered",
                 weakspot_jobs::terminal::Count(n)
             )],
         };

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Certification, History, HistoryModel, Limit, Limits, OpNames, Verdict};
-use weakspot_history::{Classified, Defect, Method, Minimal, classify, classify_open, minimise};
+use weakspot_core::{
+    Certification, History, HistoryModel, HistoryWay, Limit, Limits, OpNames, Verdict,
+};
+use weakspot_history::{
+    Classified, Defect, Method, Minimal, Shown, classify, classify_open, minimal_part,
+};
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
-    AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, Unread,
-    history_model_name, history_summary, history_summary_table, history_witness_json,
+    AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
+    Unread, history_model_name, history_summary, history_summary_table, history_witness_json,
     open_reads_note,
 };
 use weakspot_trace::{HistoryFormat, LogError, OpenRead, Recorded, UnwrittenRead};
@@ -26,14 +30,6 @@ use weakspot_jobs::sweep;
 
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
-
-/// What is wrong with a history that is asked about real time.
-const NO_TIMES: &str =
-    "no operation says when it began or ended, which `lin` and `tso-rt` are about";
-
-/// What helps where nobody wrote what was read.
-const UNWRITTEN: &str =
-    "hint: if all writes were recorded, this is a violation: --complete-recording says so\n";
 
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
@@ -90,7 +86,10 @@ struct Read<'a> {
 }
 
 /// An answer, with the choice that it is about where it is open what some reads read, and a part that shows it.
-type Good = (Option<History>, Classified, Option<HistoryPart>);
+type Good = (Option<Choice>, Classified, Option<HistoryPart>);
+
+/// A history with what all its reads read, and the evidence for other choices.
+type Choice = (History, Vec<HistoryWay>);
 
 impl Asked<'_> {
     /// Answers for one history after the other.
@@ -253,7 +252,7 @@ impl Asked<'_> {
         for &model in self.job.models {
             let mut listener = Listener::new();
             match classify_open(ops, open, model, self.method, &self.limits, &mut listener) {
-                Ok(chosen) => found.push((Some(chosen.ops), chosen.found)),
+                Ok(chosen) => found.push((Some((chosen.ops, chosen.ways)), chosen.found)),
                 Err(Defect { model, rejected }) => {
                     self.refuse(Some(model), &defect(model, &rejected));
                 }
@@ -266,10 +265,10 @@ impl Asked<'_> {
     }
 
     /// Says what was found about a history, or about it with a choice of what reads read.
-    fn say(&mut self, read: &Read<'_>, found: Vec<(Option<History>, Classified)>) {
+    fn say(&mut self, read: &Read<'_>, found: Vec<(Option<Choice>, Classified)>) {
         let mut good: Vec<Good> = Vec::new();
         for (chosen, found) in found {
-            let minimal = match self.minimal(read, &found) {
+            let minimal = match self.minimal(read, chosen.as_ref(), &found) {
                 Ok(minimal) => minimal,
                 Err(rejected) => {
                     self.refuse(Some(found.model), &defect(found.model, &rejected));
@@ -277,7 +276,7 @@ impl Asked<'_> {
                 }
             };
             let violated = found.answer.verdict == Verdict::Violated;
-            if self.args.minimise && violated && minimal.is_none() && read.open.is_empty() {
+            if self.args.minimise && violated && minimal.is_none() {
                 let model = history_model_name(found.model);
                 self.job.answer.err += &format!(
                     "{}: {model}: a limit was reached before a part was found\n",
@@ -287,8 +286,8 @@ impl Asked<'_> {
             good.push((chosen, found, minimal));
         }
         self.print(read, &good);
-        for (_, found, _) in good {
-            self.write_witness(read, &found);
+        for (chosen, found, _) in good {
+            self.write_witness(read, chosen, &found);
             let verdict = &found.answer.verdict;
             self.job.say(&Written::default(), verdict);
             let model = AskedModel::Memory(found.model);
@@ -310,7 +309,7 @@ impl Asked<'_> {
                 ),
                 id: id.as_deref(),
                 number: read.format.holds_many().then_some(read.number),
-                ops: chosen.as_ref().unwrap_or(ops),
+                ops: chosen.as_ref().map_or(ops, |(chosen, _)| chosen),
                 names,
                 lines: read.lines,
                 notes,
@@ -339,18 +338,17 @@ impl Asked<'_> {
     fn minimal(
         &self,
         read: &Read<'_>,
+        chosen: Option<&Choice>,
         found: &Classified,
     ) -> Result<Option<HistoryPart>, Rejected> {
-        let violated = found.answer.verdict == Verdict::Violated;
-        // A part shows it only with the same choice of writes.
-        let wanted = self.args.minimise && violated && read.open.is_empty();
+        let wanted = self.args.minimise && found.answer.verdict == Verdict::Violated;
         let Some(evidence) = found.answer.evidence.as_deref().filter(|_| wanted) else {
             return Ok(None);
         };
-        let ops = &read.history.ops;
+        let (ops, model) = (&read.history.ops, found.model);
+        let shown = Shown { evidence, open: read.open, ways: chosen.map_or(&[], |c| &c.1) };
         let mut listener = Listener::new();
-        let minimal =
-            minimise(ops, found.model, evidence, self.method, &self.limits, &mut listener)?;
+        let minimal = minimal_part(ops, model, shown, self.method, &self.limits, &mut listener)?;
         let Some(minimal) = minimal else { return Ok(None) };
         let names = &read.history.names;
         let place = |op: u32| {
@@ -359,20 +357,21 @@ impl Asked<'_> {
             let line = read.lines.get(op as usize).map_or(String::new(), |n| format!(", line {n}"));
             format!("operation {index} of {}{line}", names.threads[thread])
         };
-        Ok(Some(part(read.history.id.as_deref(), names, minimal.into_answer(), &place)))
+        Ok(Some(part(read.history.id.as_deref(), names, minimal, &place)))
     }
 
     /// Writes the witness that `--witness` asks for.
-    fn write_witness(&mut self, read: &Read<'_>, found: &Classified) {
-        if !read.open.is_empty() {
-            return self.job.lack_witness_because("the file does not say which writes were read");
-        }
-        let Some(evidence) = &found.answer.evidence else { return self.job.lack_witness() };
+    fn write_witness(&mut self, read: &Read<'_>, chosen: Option<Choice>, found: &Classified) {
+        let Some(evidence) = found.answer.evidence.as_deref() else {
+            return self.job.lack_witness();
+        };
+        let only = || HistoryWay { reads: Vec::new(), evidence: evidence.clone() };
+        let ways = chosen.map_or_else(|| vec![only()], |(_, ways)| ways);
         let verdict = &found.answer.verdict;
         let path = self.path;
         self.job.write_witness(*verdict == Verdict::Violated, || {
             let hash = hash_file(path).context("failed to read it again for the witness")?;
-            Ok(history_witness_json(&hash, read.number, found.model, verdict, evidence))
+            Ok(history_witness_json(&hash, read.number, found.model, verdict, &ways))
         });
     }
 
@@ -407,6 +406,7 @@ pub(crate) fn part(
     minimal: Minimal,
     place: &dyn Fn(u32) -> String,
 ) -> HistoryPart {
-    let Minimal { kept: ops, ops: of_part, threads, vars, is_minimal, .. } = minimal;
-    part::part(id, names, of_part, Kept { ops, threads, vars, is_minimal }, place)
+    let Minimal { kept: ops, ops: of_part, threads, vars, open, is_minimal, .. } = minimal;
+    let open = open.into_iter().map(|(read, _)| read).collect();
+    part::part(id, names, of_part, Kept { ops, threads, vars, open, is_minimal }, place)
 }

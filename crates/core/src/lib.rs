@@ -39,8 +39,8 @@ pub use history::recorded::{
 };
 pub use history::write_table::{WriteTable, Written};
 pub use history::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
-    initial_write, initial_write_var,
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, HistoryWay, Rule, Why,
+    Within, initial_write, initial_write_var,
 };
 pub use ids::{EventId, LocId, PointId, RegId, ThreadId};
 pub use limits::{Limits, Progress, Silent, Snapshot};

@@ -1,17 +1,20 @@
-//! Checks a history while it is written, window by window (see `window.rs` for what that finds), and for
-//! linearizability beside that (`settled.rs`), which may say in the end that it holds.
+//! Checks a history while it is written, window by window (see `window.rs` for what that finds). If there are
+//! times, it is settled beside that (`settled.rs`) whether it is linearizable: then it satisfies all other models
+//! as well, also where it is longer than a window.
 //!
 //! A model that is violated is not asked about any more: what follows cannot repair it.
 
 use std::sync::Arc;
 
 use weakspot_core::{
-    Certification, HistoryModel, Limit, Limits, LoggedOp, Progress, Times, Value, Verdict,
+    Certification, HistoryModel, HistoryWay, Limit, Limits, LoggedOp, Progress, Times, Value,
+    Verdict,
 };
 
 use crate::answer::{DecidedBy, Method};
 use crate::classify::{Classified, Defect, classify};
 use crate::settled::Settled;
+use crate::ways::classify_open;
 use crate::window::{Excerpt, Refused, RefusedWhy, Window};
 
 /// A history that is followed.
@@ -27,7 +30,7 @@ pub struct Following {
     /// How many operations had arrived at the last check, who decided there, and what the checker
     /// said.
     checked: Option<u64>,
-    /// Whether it is linearizable, if somebody asks.
+    /// Whether it is linearizable, if there are times.
     settled: Option<Settled>,
     is_linearizable: bool,
     decided: Vec<(HistoryModel, DecidedBy, Certification)>,
@@ -40,9 +43,14 @@ pub struct Broken {
     pub excerpt: Arc<Excerpt>,
     /// Which model, and why.
     pub found: Classified,
+    /// The evidence for all choices, where it is open what some reads read.
+    pub ways: Vec<HistoryWay>,
     /// How many operations had arrived.
     pub arrived: u64,
 }
+
+/// An answer, and the operations that it is about.
+type Answered = (Arc<Excerpt>, Classified, Vec<HistoryWay>);
 
 /// Why a history cannot be followed any further.
 #[derive(Debug)]
@@ -65,7 +73,7 @@ impl Following {
             method,
             limits: *limits,
             checked: None,
-            settled: models.contains(&HistoryModel::Lin).then(|| Settled::new(size)),
+            settled: None,
             is_linearizable: false,
             decided: Vec::new(),
         }
@@ -104,7 +112,10 @@ impl Following {
                 self.check(false, found, progress)?;
                 self.window.slide();
             }
-            self.window.add(op, initial).map_err(Stopped::Refused)?;
+            if self.window.arrived() == 0 && op.times != Times::UNKNOWN {
+                self.settled = Some(Settled::new(self.window.size()));
+            }
+            self.window.add(op, initial);
             if let Some(settled) = &mut self.settled {
                 settled.add(op, initial);
             }
@@ -131,23 +142,21 @@ impl Following {
         if at_end && let Some(mut settled) = self.settled.take() {
             self.is_linearizable = settled.finish().is_some();
         }
-        if self.checked == Some(arrived) {
+        if self.checked == Some(arrived) && excerpt.open.is_empty() {
             return Ok(());
         }
         self.checked = Some(arrived);
-        let answers = classify(&excerpt.ops, &self.open, self.method, &self.limits, progress)
-            .map_err(Stopped::Rejected)?;
-        let decided = |a: &Classified| (a.model, a.answer.decided_by, a.answer.certification());
+        let answers = self.answers(excerpt, progress)?;
+        let decided =
+            |(_, a, _): &Answered| (a.model, a.answer.decided_by, a.answer.certification());
         self.decided = answers.iter().map(decided).collect();
-        let excerpt = Arc::new(excerpt);
-        for classified in answers {
+        for (excerpt, classified, ways) in answers {
             let model = classified.model;
             match &classified.answer.verdict {
                 Verdict::Holds => {}
                 Verdict::Violated => {
                     self.open.retain(|&other| other != model);
-                    let excerpt = Arc::clone(&excerpt);
-                    found.push(Broken { excerpt, found: classified, arrived });
+                    found.push(Broken { excerpt, found: classified, ways, arrived });
                 }
                 Verdict::Unknown(limit) => {
                     if self.undecided.iter().all(|&(other, _)| other != model) {
@@ -159,15 +168,34 @@ impl Following {
         Ok(())
     }
 
+    /// What is found about an excerpt; with a choice for each model, where it is open what reads read.
+    fn answers(
+        &self,
+        excerpt: Excerpt,
+        progress: &mut dyn Progress,
+    ) -> Result<Vec<Answered>, Stopped> {
+        let Following { open: models, method, limits, .. } = self;
+        if excerpt.open.is_empty() {
+            let answers = classify(&excerpt.ops, models, *method, limits, progress);
+            let excerpt = Arc::new(excerpt);
+            let with = |found| (Arc::clone(&excerpt), found, Vec::new());
+            return Ok(answers.map_err(Stopped::Rejected)?.into_iter().map(with).collect());
+        }
+        let mut answers = Vec::new();
+        for &model in models {
+            let (ops, open) = (&excerpt.ops, &excerpt.open);
+            let chosen = classify_open(ops, open, model, *method, limits, progress)
+                .map_err(Stopped::Rejected)?;
+            let excerpt = Excerpt { ops: chosen.ops, ..excerpt.clone() };
+            answers.push((Arc::new(excerpt), chosen.found, chosen.ways));
+        }
+        Ok(answers)
+    }
+
     /// Who decided about a model in the last window.
     #[must_use]
     pub fn decided_by(&self, model: HistoryModel) -> Option<DecidedBy> {
         self.decided.iter().find(|&&(other, ..)| other == model).map(|&(_, by, _)| by)
-    }
-
-    /// Whether it was found out without windows that the model holds.
-    fn is_settled(&self, model: HistoryModel) -> bool {
-        model == HistoryModel::Lin && self.is_linearizable
     }
 
     /// What the checker of evidence said about the [`verdict`](Following::verdict) on a model: if it
@@ -175,7 +203,7 @@ impl Following {
     #[must_use]
     pub fn certification(&self, model: HistoryModel) -> Certification {
         match self.verdict(model) {
-            Verdict::Holds if self.is_settled(model) => Certification::Checked,
+            Verdict::Holds if self.is_linearizable => Certification::Checked,
             Verdict::Holds => {
                 let last = self.decided.iter().find(|&&(other, ..)| other == model);
                 last.map_or(Certification::NotChecked, |&(.., certification)| certification)
@@ -186,10 +214,10 @@ impl Following {
 
     /// What is known about a model that is still [`open`](Following::open) when the history has
     /// ended and was checked: that it holds only if the history fits into a window, or all of it was
-    /// settled.
+    /// settled, and is linearizable.
     #[must_use]
     pub fn verdict(&self, model: HistoryModel) -> Verdict {
-        if self.is_settled(model) {
+        if self.is_linearizable {
             return Verdict::Holds;
         }
         if let Some((_, limit)) = self.undecided.iter().find(|&&(other, _)| other == model) {

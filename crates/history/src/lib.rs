@@ -22,7 +22,7 @@ pub use answer::{Answer, Complete, DecidedBy, Method};
 pub use check::check;
 pub use classify::{Classified, Defect, classify};
 pub use follow::{Broken, Following, Stopped};
-pub use minimise::{Minimal, minimise};
+pub use minimise::{Minimal, Shown, minimal_part, minimise};
 pub use open::{Pairs, open_pairs};
 pub use transactions::{TxnAnswer, TxnClassified, classify_transactions};
 pub use ways::{Chosen, classify_open};

@@ -12,18 +12,21 @@
 //! for what remains is used each time, so that the cost is that of a few checks of small
 //! histories.
 
+mod open;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
     Certified, Claim, Effort, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel,
-    Limits, LratStep, OpKind, Progress, Rule, Verdict, Why, initial_write_var,
+    HistoryWay, Limits, LratStep, OpKind, Progress, Rule, Verdict, Why, initial_write_var,
 };
 
 use crate::answer::Method;
 use crate::check::decide;
 use crate::gradual::part::{Part, closed};
+use open::minimise_open;
 
 /// A part of a history that violates a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,9 @@ pub struct Minimal {
     pub vars: Vec<u32>,
     /// Why it violates the model.
     pub evidence: Arc<HistoryEvidence>,
+    /// Its reads of which it is open what they read, each with what it may: it violates the model with
+    /// every choice.
+    pub open: Vec<(u32, Vec<u32>)>,
     /// Whether nothing can be left out; false if a limit was reached before that was known.
     pub is_minimal: bool,
 }
@@ -54,8 +60,38 @@ impl Claim for Minimal {
     }
 }
 
+/// Why a history violates a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The evidence, with one choice of what reads read where that is open.
+    pub evidence: &'a HistoryEvidence,
+    /// The reads of which it is open what they read, each with what it may.
+    pub open: &'a [(u32, Vec<u32>)],
+    /// The evidence for all choices.
+    pub ways: &'a [HistoryWay],
+}
+
 /// The smallest part of a history that this evidence leads to. `None` if the evidence shows no
 /// violation, or a limit was reached before any part was found.
+///
+/// # Errors
+/// When the evidence for the part did not pass its check.
+pub fn minimal_part(
+    ops: &History,
+    model: HistoryModel,
+    shown: Shown<'_>,
+    method: Method,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Option<Minimal>, Rejected> {
+    if !shown.open.is_empty() {
+        return minimise_open((ops, shown.open), model, shown.ways, method, limits, progress);
+    }
+    let found = minimise(ops, model, shown.evidence, method, limits, progress)?;
+    Ok(found.map(Certified::into_answer))
+}
+
+/// The same where it is known what all reads read.
 ///
 /// # Errors
 /// When the evidence for the part did not pass its check.
@@ -107,7 +143,8 @@ impl Search<'_> {
         let answer = decide(&ops, self.model, self.method, &self.limits, self.progress);
         self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
         let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
-        Some(Minimal { kept, ops, threads, vars, evidence, is_minimal: false })
+        let open = Vec::new();
+        Some(Minimal { kept, ops, threads, vars, evidence, open, is_minimal: false })
     }
 
     /// Leaves out what the evidence does not name, as long as that makes it smaller.

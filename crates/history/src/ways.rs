@@ -7,7 +7,9 @@
 
 use std::time::Instant;
 
-use weakspot_core::{History, HistoryModel, Limit, Limits, Progress, Verdict};
+use weakspot_core::{
+    History, HistoryModel, HistoryWay, INITIAL, Limit, Limits, Progress, Verdict, initial_write,
+};
 
 use crate::answer::Method;
 use crate::classify::{Classified, Defect, classify};
@@ -20,6 +22,8 @@ pub struct Chosen {
     pub ops: History,
     /// The answer.
     pub found: Classified,
+    /// Why it is right: this choice if it satisfies the model, all of them if none does.
+    pub ways: Vec<HistoryWay>,
 }
 
 /// Whether the history satisfies a model with some choice of what the reads in `open` read: each has a list of writes.
@@ -37,6 +41,7 @@ pub fn classify_open(
     let start = Instant::now();
     let limits = limits.begin();
     let mut best: Option<Chosen> = None;
+    let mut ways = Vec::new();
     let mut choice = vec![0; open.len()];
     loop {
         let mut chosen = ops.clone();
@@ -46,6 +51,13 @@ pub fn classify_open(
         // One model has one answer.
         let found = classify(&chosen, &[model], method, &limits, progress)?.swap_remove(0);
         let verdict = found.answer.verdict.clone();
+        if verdict == Verdict::Holds {
+            ways.clear();
+        }
+        if let Some(evidence) = found.answer.evidence.as_deref() {
+            let evidence = evidence.clone();
+            ways.push(HistoryWay { reads: reads(ops, open, &choice), evidence });
+        }
         let is_better = match (&verdict, best.as_ref().map(|best| &best.found.answer.verdict)) {
             (Verdict::Holds, _) | (_, None) => true,
             // That one is not known counts for more than that others do not satisfy it.
@@ -54,7 +66,7 @@ pub fn classify_open(
         };
         let mut so_far = match best.take().filter(|_| !is_better) {
             Some(best) => best,
-            None => Chosen { ops: chosen, found },
+            None => Chosen { ops: chosen, found, ways: Vec::new() },
         };
         let is_over = match verdict {
             Verdict::Holds => true,
@@ -65,10 +77,21 @@ pub fn classify_open(
         };
         if is_over || !next(&mut choice, open) {
             so_far.found.time = start.elapsed();
+            so_far.ways = ways;
             return Ok(so_far);
         }
         best = Some(so_far);
     }
+}
+
+/// What the reads that are open read with a choice.
+fn reads(ops: &History, open: &[(u32, Vec<u32>)], choice: &[usize]) -> Vec<(u32, u32)> {
+    let each = open.iter().zip(choice).map(|((read, writes), &at)| (*read, writes[at]));
+    each.map(|(read, from)| match from {
+        INITIAL => (read, initial_write(ops.var(read))),
+        from => (read, from),
+    })
+    .collect()
 }
 
 /// The next choice, as a number whose digits count to different ends; whether there is one.

@@ -31,8 +31,12 @@
 //! Real-time order is mapped in the same way: the fences and the write of a cut update happen one after
 //! the other between its beginning and its end. For CC the second condition, on a read and two different writes, is mapped in the same way.
 //!
-//! This needs reads to be resolved right: a value is written once per variable. A second write is
-//! refused while the first is known. When the first is forgotten, nobody can tell any more.
+//! This needs reads to be resolved right. A read of a value that was written more than once, of which
+//! nobody says which write it reads, is left out; so is every read of a variable of which a value is known to
+//! have been written again and writes were forgotten, since the one that was read may be among these. Only when
+//! the history has ended, and all of it is in the window, such reads are kept, with the writes that they may have
+//! read ([`Excerpt::open`]). A value that is written again only later in the log is taken not to have been
+//! read from that write before.
 //!
 //! # What it misses
 //!
@@ -64,8 +68,8 @@ pub struct Window {
     arrived: u64,
     /// How many reads left the window without their write being known.
     left_out: u64,
-    /// Whether an operation said which operation it reads, so that values may repeat.
-    may_repeat: bool,
+    /// Whether an operation said which operation it reads.
+    says_from: bool,
     /// The operations of the window that the last excerpt left out, in order.
     unknown: Vec<u32>,
 }
@@ -81,9 +85,9 @@ struct Kept {
 #[derive(Clone, Debug)]
 struct Var {
     initial: Value,
-    /// Whether the initial value was read, and whether it was written.
-    initial_read: bool,
+    /// Whether the initial value was written, and whether another one was more than once.
     initial_written: bool,
+    repeats: bool,
     /// Writes that left the window.
     old: VecDeque<Kept>,
     /// Whether there were more.
@@ -106,6 +110,8 @@ pub struct Excerpt {
     pub indices: Vec<u64>,
     /// Per operation its line in the log.
     pub lines: Vec<u32>,
+    /// The reads of which it is open what they read, and what they may: of a whole history only.
+    pub open: Vec<(u32, Vec<u32>)>,
 }
 
 /// What is wrong with a history.
@@ -120,12 +126,6 @@ pub struct Refused {
 /// What is wrong with an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusedWhy {
-    /// It writes a value that was written before.
-    WrittenTwice,
-    /// It reads a value that was written more than once, and does not say which write it reads.
-    ReadOfRepeated,
-    /// It reads, or writes, an initial value that is written, or read, as well.
-    InitialWritten,
     /// It reads a value that nobody wrote.
     WrittenByNobody,
     /// It says that it reads what is initial, and that is this value.
@@ -152,21 +152,18 @@ impl Window {
             done: Vec::new(),
             arrived: 0,
             left_out: 0,
-            may_repeat: false,
+            says_from: false,
             unknown: Vec::new(),
         }
     }
 
     /// Adds an operation; `initial` has the initial values of all variables so far. A window that
     /// is full has to [`slide`](Window::slide) before.
-    ///
-    /// # Errors
-    /// When it is not clear what a read of the initial value reads.
-    pub fn add(&mut self, op: LoggedOp, initial: &[Value]) -> Result<(), Refused> {
+    pub fn add(&mut self, op: LoggedOp, initial: &[Value]) {
         if op.kind != OpKind::Fence {
-            self.note_initial(op, initial)?;
+            self.note_initial(op, initial);
         }
-        self.may_repeat |= matches!(op.from, Some(SaidFrom::Op(..)));
+        self.says_from |= matches!(op.from, Some(SaidFrom::Op(..)));
         let thread = op.thread as usize;
         if self.done.len() <= thread {
             self.done.resize(thread + 1, 0);
@@ -175,28 +172,22 @@ impl Window {
         self.done[thread] += 1;
         self.arrived += 1;
         self.ops.push(Kept { op, index });
-        Ok(())
     }
 
-    /// Notes whether the initial value is read, or written: both together are not clear.
-    fn note_initial(&mut self, op: LoggedOp, initial: &[Value]) -> Result<(), Refused> {
+    /// Notes whether the initial value is written: then it is not clear what a read of it reads.
+    fn note_initial(&mut self, op: LoggedOp, initial: &[Value]) {
         let of = |x: usize| initial.get(x).copied().unwrap_or(0);
         while self.vars.len() <= op.var as usize {
             self.vars.push(Var {
                 initial: of(self.vars.len()),
-                initial_read: false,
                 initial_written: false,
+                repeats: false,
                 old: VecDeque::new(),
                 forgot: false,
             });
         }
         let var = &mut self.vars[op.var as usize];
-        var.initial_read |= op.from.is_none() && op.read() == Some(var.initial);
         var.initial_written |= op.writes() && op.value == var.initial;
-        match var.initial_read && var.initial_written {
-            true => Err(Refused { op, why: RefusedWhy::InitialWritten }),
-            false => Ok(()),
-        }
     }
 
     /// Whether no further operation has a place.
@@ -217,8 +208,8 @@ impl Window {
         self.size
     }
 
-    /// How many reads are left out, or were when they left the window, because their writes were
-    /// not known.
+    /// How many reads are left out, or were when they left the window, because it was not known which
+    /// writes they read.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out + self.unknown.len() as u64
@@ -262,11 +253,12 @@ impl Window {
     /// cannot have been forgotten has to have one.
     ///
     /// # Errors
-    /// When it is not clear what a read reads, or it cannot be.
+    /// When a read cannot have read what it says.
     pub fn excerpt(&mut self, at_end: bool) -> Result<Excerpt, Refused> {
         // Window and remembered writes are numbered one after the other.
         let old: Vec<&Kept> = self.vars.iter().flat_map(|var| &var.old).collect();
-        let sources = self.sources(&old, at_end)?;
+        let mut open = Vec::new();
+        let (sources, repeats) = self.sources(&old, at_end, &mut open)?;
         let mut is_read = vec![false; old.len()];
         for &from in &sources {
             if let Some(old) = (from as usize).checked_sub(self.ops.len())
@@ -277,25 +269,35 @@ impl Window {
         }
         let mut needed: Vec<u32> = (0..old.len() as u32).filter(|&i| is_read[i as usize]).collect();
         needed.sort_by_key(|&i| old[i as usize].index);
-        let excerpt = build(&self.ops, &sources, &old, &needed);
+        let excerpt = build((&self.ops, &sources), &old, &needed, open);
         let unknown = sources.iter().enumerate().filter(|&(_, &from)| from == UNKNOWN);
         self.unknown.clear();
         self.unknown.extend(unknown.map(|(op, _)| op as u32));
+        for (var, repeats) in self.vars.iter_mut().zip(repeats) {
+            var.repeats = repeats;
+        }
         Ok(excerpt)
     }
 
-    /// What each operation of the window reads; [`INITIAL`] for those that do not read.
-    fn sources(&self, old: &[&Kept], at_end: bool) -> Result<Vec<u32>, Refused> {
+    /// What each operation of the window reads, [`INITIAL`] for those that do not read; and of which
+    /// variables a value was written more than once. If all of the history is there, reads of such
+    /// values are put into `open`.
+    fn sources(
+        &self,
+        old: &[&Kept],
+        at_end: bool,
+        open: &mut Vec<(u32, Vec<u32>)>,
+    ) -> Result<(Vec<u32>, Vec<bool>), Refused> {
         let known = || old.iter().copied().chain(&self.ops);
         let mut table = WriteTable::with_room_for(known().filter(|k| k.op.writes()).count());
         let numbers = (self.ops.len()..self.ops.len() + old.len()).chain(0..self.ops.len());
+        let mut repeats: Vec<bool> = self.vars.iter().map(|var| var.repeats).collect();
         for (kept, number) in known().zip(numbers).filter(|(kept, _)| kept.op.writes()) {
             let is_new = table.insert(kept.op.var, kept.op.value, number as u32);
-            if !is_new && !self.may_repeat {
-                return Err(Refused { op: kept.op, why: RefusedWhy::WrittenTwice });
-            }
+            repeats[kept.op.var as usize] |= !is_new;
         }
-        let by_place = if self.may_repeat { self.positions() } else { Vec::new() };
+        let by_place = if self.says_from { self.positions() } else { Vec::new() };
+        let mut ways = 1;
         let mut sources = Vec::with_capacity(self.ops.len());
         for (number, &Kept { op, .. }) in self.ops.iter().enumerate() {
             let Some(value) = op.read() else {
@@ -310,11 +312,18 @@ impl Window {
                     return Err(refused(RefusedWhy::InitialDiffers(var.initial)));
                 }
                 Some(SaidFrom::Op(t, i)) => self.said(&by_place, old, op, t, i).map_err(refused)?,
-                None if value == var.initial => INITIAL,
+                None if value == var.initial && !var.initial_written => INITIAL,
                 None => match table.find(op.var, value) {
-                    Written::Once(from) => from,
-                    Written::Never => UNKNOWN,
-                    Written::Often => return Err(refused(RefusedWhy::ReadOfRepeated)),
+                    Written::Never if value != var.initial => UNKNOWN,
+                    Written::Once(from)
+                        if value != var.initial && !(var.forgot && repeats[op.var as usize]) =>
+                    {
+                        from
+                    }
+                    _ => {
+                        sources.push(self.undecided(number, at_end, &mut ways, open));
+                        continue;
+                    }
                 },
             };
             if from as usize == number {
@@ -325,7 +334,36 @@ impl Window {
             }
             sources.push(from);
         }
-        Ok(sources)
+        Ok((sources, repeats))
+    }
+
+    /// The first that a read of a repeated value may have read, if all are known and not too many.
+    fn undecided(
+        &self,
+        number: usize,
+        at_end: bool,
+        ways: &mut usize,
+        open: &mut Vec<(u32, Vec<u32>)>,
+    ) -> u32 {
+        if !at_end || !self.is_whole() || *ways > History::MOST_WAYS {
+            return UNKNOWN;
+        }
+        let op = self.ops[number].op;
+        let is_it = |(other, kept): &(usize, &Kept)| {
+            let same = kept.op.writes() && kept.op.var == op.var;
+            *other != number && same && Some(kept.op.value) == op.read()
+        };
+        let writes = self.ops.iter().enumerate().filter(is_it).map(|(other, _)| other as u32);
+        let is_initial = op.read() == Some(self.vars[op.var as usize].initial);
+        let all: Vec<u32> = is_initial.then_some(INITIAL).into_iter().chain(writes).collect();
+        *ways = ways.saturating_mul(all.len());
+        match all.first() {
+            Some(&first) if *ways <= History::MOST_WAYS => {
+                open.push((number as u32, all));
+                first
+            }
+            _ => UNKNOWN,
+        }
     }
 
     /// Per thread where its operations are in the window.
@@ -369,7 +407,12 @@ impl Window {
 }
 
 /// The excerpt of a window and of these older writes.
-fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Excerpt {
+fn build(
+    (window, sources): (&[Kept], &[u32]),
+    old: &[&Kept],
+    needed: &[u32],
+    open: Vec<(u32, Vec<u32>)>,
+) -> Excerpt {
     // What each operation becomes: nothing, itself, or a write between two fences.
     let parts = |number: usize| match (window.get(number), sources.get(number)) {
         (Some(kept), Some(&UNKNOWN)) => {
@@ -427,7 +470,12 @@ fn build(window: &[Kept], sources: &[u32], old: &[&Kept], needed: &[u32]) -> Exc
         values: Vec::with_capacity(order.len()),
         indices: Vec::with_capacity(order.len()),
         lines: Vec::with_capacity(order.len()),
+        open,
     };
+    for (read, writes) in &mut excerpt.open {
+        *read = at[*read as usize];
+        writes.iter_mut().filter(|w| **w != INITIAL).for_each(|w| *w = at[*w as usize]);
+    }
     let mut times = Vec::with_capacity(order.len());
     for (&start, &end) in starts.iter().zip(&ends) {
         excerpt.ops.thread();
@@ -505,19 +553,6 @@ impl Refused {
         let var = bracketed.as_deref().unwrap_or(var);
         let value = self.op.read().unwrap_or(self.op.value);
         match self.why {
-            RefusedWhy::WrittenTwice => format!(
-                "{} is written to `{var}` a second time, so it is not clear what a read of it \
-                 reads; reads can say `from`",
-                self.op.value
-            ),
-            RefusedWhy::ReadOfRepeated => format!(
-                "{value} is written to `{var}` more than once, and this does not say which write it \
-                 reads"
-            ),
-            RefusedWhy::InitialWritten => format!(
-                "the initial value of `{var}` is both read and written, so it is not clear what its \
-                 reads read"
-            ),
             RefusedWhy::WrittenByNobody => format!("nobody wrote {value} to `{var}`"),
             RefusedWhy::InitialDiffers(initial) => {
                 format!("the initial value of `{var}` is {initial}, not {value}")

@@ -63,7 +63,9 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
     let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word.as_bytes()));
     let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
     let like = HistoryFormat::sniff(text);
-    let help = if begins(&["X86"]) {
+    let help = if begins(&["#include"]) || path.extension().is_some_and(|ending| ending == "c") {
+        "it looks like a program in C, which `weakspot robust` reads and `weakspot cc` compiles for `weakspot run`".to_owned()
+    } else if begins(&["X86"]) {
         "it looks like a litmus test, which `weakspot litmus` reads".to_owned()
     } else if begins(&["shared ", "thread ", "const "]) {
         "it looks like a program, which `weakspot reach` and `weakspot robust` read".to_owned()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use weakspot_core::{LogEvent, LogTables};
-use weakspot_trace::{LogError, LogFormat, LogReader, sc_events};
+use weakspot_trace::{LogError, LogFormat, LogPlace, LogReader, sc_events};
 
 use crate::folders::{self, NoFiles, has_ending, is_stdin};
 use crate::patient::{Stop, source};
@@ -28,6 +28,13 @@ pub(crate) fn once(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, NoFiles> {
     }
 }
 
+/// The endings of programs that are compiled.
+const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "rs"];
+
+/// What is said about one.
+const SOURCE: &str = "this is a program, not a log: `weakspot cc` compiles one in C or C++ for `weakspot run`, \
+                      `weakspot cargo test` runs one in Rust";
+
 /// Whether the ending says that a file is a log.
 #[must_use]
 pub fn is_log(path: &Path) -> bool {
@@ -41,6 +48,10 @@ pub fn is_log(path: &Path) -> bool {
 ///
 /// It cannot be opened, or its beginning is that of no format.
 pub fn open(path: &Path, format: Option<LogFormat>, stop: Stop) -> Result<LogReader, LogError> {
+    if format.is_none() && has_ending(path, &SOURCES) && path.is_file() {
+        let place = LogPlace::Line { line: 1, column: 1 };
+        return Err(LogError { message: SOURCE.to_owned(), place });
+    }
     let source = source(path, stop)?;
     match format.or_else(|| LogFormat::from_path(path)) {
         Some(format) => Ok(LogReader::new(source, format)),

@@ -1,7 +1,7 @@
 //! Programs.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ pub struct Source {
 }
 
 /// The inputs that `paths` stand for: a folder stands for the files below it that have one of
-/// these `endings`, by name.
+/// these `endings`, by name. Of those that end in `.txt`, which many do, only programs count.
 ///
 /// # Errors
 ///
@@ -59,7 +59,26 @@ pub fn expand(
         let is_there = is_stdin(&path) || path.exists();
         Input { format: format.or((!is_there).then_some(Format::Litmus)), path }
     };
-    Ok(folders::expand(paths, endings)?.into_iter().map(input).collect())
+    let mut files = folders::expand(paths, endings)?;
+    let found = files.len();
+    files.retain(|path| format.is_some() || paths.contains(path) || !is_foreign(path));
+    if files.is_empty() && found > 0 {
+        return Err(NoFiles(format!("no program in the folder {}", paths[0].display())));
+    }
+    Ok(files.into_iter().map(input).collect())
+}
+
+/// Whether a file ends in `.txt` and does not begin as programs of Trencher do, behind comments.
+fn is_foreign(path: &Path) -> bool {
+    let is_text = path.extension().is_some_and(|ending| ending == "txt");
+    let Ok(file) = File::open(path) else { return false };
+    if !is_text {
+        return false;
+    }
+    let mut lines = BufReader::new(file.take(1 << 16)).lines().map_while(Result::ok);
+    let first = lines.find(|line| !matches!(line.trim_start().chars().next(), None | Some('#')));
+    let word = first.as_deref().and_then(|line| line.split_whitespace().next());
+    !matches!(word, Some("thread" | "memory_size"))
 }
 
 impl Input {

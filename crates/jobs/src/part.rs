@@ -2,7 +2,7 @@
 
 use weakspot_core::{History, OpNames};
 use weakspot_report::HistoryPart;
-use weakspot_trace::{HistoryFormat, Recorded, write_history, write_history_commented};
+use weakspot_trace::{HistoryFormat, Recorded, write_open_history};
 
 /// Which operations of a history, threads and variables are in a part of it.
 pub struct Kept {
@@ -12,6 +12,8 @@ pub struct Kept {
     pub threads: Vec<usize>,
     /// The variables.
     pub vars: Vec<u32>,
+    /// The operations of the part of which it is open what they read, in rising order.
+    pub open: Vec<u32>,
     /// Whether nothing can be left out.
     pub is_minimal: bool,
 }
@@ -25,7 +27,7 @@ pub fn part(
     kept: Kept,
     place: &dyn Fn(u32) -> String,
 ) -> HistoryPart {
-    let Kept { ops: kept, threads, vars, is_minimal } = kept;
+    let Kept { ops: kept, threads, vars, open, is_minimal } = kept;
     let recorded = Recorded {
         id: id.map(str::to_owned),
         ops,
@@ -42,8 +44,8 @@ pub fn part(
     let mut text = Vec::new();
     let mut json = Vec::new();
     // Both formats can say every history; a part that is not said is not shown.
-    let _ = write_history_commented(&mut text, &recorded, &place);
-    let _ = write_history(&mut json, HistoryFormat::Jsonl, &recorded);
+    let _ = write_open_history(&mut text, HistoryFormat::Text, &recorded, &open, &place);
+    let _ = write_open_history(&mut json, HistoryFormat::Jsonl, &recorded, &open, &place);
     HistoryPart {
         kept,
         text: String::from_utf8_lossy(&text).into_owned(),

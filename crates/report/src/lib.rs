@@ -34,8 +34,8 @@ pub use bench::programs::{
 };
 pub use exchange::{github, sarif};
 pub use history::{
-    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, history_model_name,
-    history_summary, history_summary_table, open_reads_note,
+    HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
+    history_model_name, history_summary, history_summary_table, open_reads_note,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
 pub use page::{files_named, page, page_to_ask};

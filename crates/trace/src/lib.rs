@@ -26,7 +26,7 @@ pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
     Columns, HistoryFormat, HistoryReader, NextOps, OpReader, OpenRead, Recorded, RecordedTxns,
-    write_history, write_history_commented, write_transactions,
+    write_history, write_open_history, write_transactions,
 };
 pub use one::{each_batch, nth_history, sc_events};
 pub use reader::{LogReader, Next};

@@ -38,11 +38,15 @@
 //! ["3 1 0 1 2 0"]}}`, where literal i means that the first write of pair number i, from 1, comes
 //! first, -i that it does not; conflicts are cycles, and the steps of the proof stand as in LRAT
 //! files; and `{"definition": true}` if the definition has to be evaluated again.
+//!
+//! Where values were written more than once and it is open what some reads read, the evidence is
+//! `{"ways": [{"reads": [[3, 0], [4, -1]], "cycle": {...}}, ...]}`: each way says what these reads read, and has
+//! evidence as above. One that satisfies the model is enough, or all of them violate it.
 
 use serde_json::Value as Json;
 use weakspot_core::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
-    LratStep, Rule, Verdict, Why, Within, initial_write, initial_write_var,
+    HistoryWay, LratStep, Rule, Verdict, Why, Within, initial_write, initial_write_var,
 };
 
 use crate::file::{At, BadWitness, beginning, document, push_list};
@@ -60,8 +64,9 @@ pub struct HistoryWitness {
     pub model: HistoryModel,
     /// The answer, which is not unknown.
     pub verdict: Verdict,
-    /// Its evidence. The store order of a run is not written, because the run has it.
-    pub evidence: HistoryEvidence,
+    /// Its evidence: one for each choice of what reads read, where that is open. The store order of a
+    /// run is not written, because the run has it.
+    pub ways: Vec<HistoryWay>,
 }
 
 /// The content of a witness file.
@@ -71,10 +76,30 @@ pub fn history_witness_json(
     number: usize,
     model: HistoryModel,
     verdict: &Verdict,
-    evidence: &HistoryEvidence,
+    ways: &[HistoryWay],
 ) -> String {
     let mut out = beginning("history", input_hash, model.key(), verdict_key(verdict));
     out += &format!(",\n  \"history\": {number},\n  \"evidence\": {{\n");
+    match ways {
+        [HistoryWay { reads, evidence }] if reads.is_empty() => push_evidence(&mut out, evidence),
+        _ => {
+            let ways: Vec<String> = ways.iter().map(way_json).collect();
+            push_list(&mut out, 4, "ways", &ways);
+        }
+    }
+    out.push_str("\n  }\n}\n");
+    out
+}
+
+fn way_json(way: &HistoryWay) -> String {
+    let reads: Vec<String> =
+        way.reads.iter().map(|&(r, w)| format!("[{r}, {}]", number_of(w))).collect();
+    let mut out = format!("{{\"reads\": [{}],\n", reads.join(", "));
+    push_evidence(&mut out, &way.evidence);
+    out + "}"
+}
+
+fn push_evidence(out: &mut String, evidence: &HistoryEvidence) {
     match evidence {
         HistoryEvidence::Linear { steps, .. } => {
             out.push_str("    \"run\": {\n");
@@ -86,17 +111,17 @@ pub fn history_witness_json(
                 .chunks(20)
                 .map(|steps| steps.iter().map(step).collect::<Vec<_>>().join(", "))
                 .collect();
-            push_list(&mut out, 6, "steps", &lines);
+            push_list(out, 6, "steps", &lines);
             out.push_str("\n    }");
         }
         HistoryEvidence::Cycle(cycle) => {
             out.push_str("    \"cycle\": {\n");
-            out += &format!("      \"within\": \"{}\",\n", within_key(cycle.within));
+            *out += &format!("      \"within\": \"{}\",\n", within_key(cycle.within));
             let edges: Vec<String> = cycle.edges.iter().map(edge_json).collect();
-            push_list(&mut out, 6, "edges", &edges);
+            push_list(out, 6, "edges", &edges);
             out.push_str(",\n");
             let derivations: Vec<String> = cycle.derivations.iter().map(derivation_json).collect();
-            push_list(&mut out, 6, "derivations", &derivations);
+            push_list(out, 6, "derivations", &derivations);
             out.push_str("\n    }");
         }
         HistoryEvidence::Refuted { pairs, conflicts, proof } => {
@@ -105,20 +130,18 @@ pub fn history_witness_json(
                 .iter()
                 .map(|&(a, b)| format!("[{}, {}]", number_of(a), number_of(b)))
                 .collect();
-            push_list(&mut out, 6, "pairs", &pairs);
+            push_list(out, 6, "pairs", &pairs);
             out.push_str(",\n");
             let conflicts: Vec<String> = conflicts.iter().map(cycle_json).collect();
-            push_list(&mut out, 6, "conflicts", &conflicts);
+            push_list(out, 6, "conflicts", &conflicts);
             out.push_str(",\n");
             let proof: Vec<String> =
                 proof.iter().map(|step| format!("\"{}\"", lrat_text(step))).collect();
-            push_list(&mut out, 6, "proof", &proof);
+            push_list(out, 6, "proof", &proof);
             out.push_str("\n    }");
         }
         HistoryEvidence::ByDefinition => out.push_str("    \"definition\": true"),
     }
-    out.push_str("\n  }\n}\n");
-    out
 }
 
 impl HistoryWitness {
@@ -147,28 +170,32 @@ impl HistoryWitness {
                 "violated" => Verdict::Violated,
                 _ => return Err(verdict.bad("`holds` or `violated`")),
             },
-            evidence: evidence(&root.get("evidence")?)?,
+            ways: ways(&root.get("evidence")?)?,
         })
     }
 
     /// Adds to a run the order in which it writes to memory.
     pub fn complete(&mut self, ops: &History) {
-        let HistoryEvidence::Linear { store_order, steps } = &mut self.evidence else { return };
-        let buffered = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
-        *store_order = vec![Vec::new(); ops.vars()];
-        for &step in steps.iter() {
-            let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = step;
-            if op as usize >= ops.len() || !ops.writes(op) {
-                continue;
-            }
-            // Behind buffers only updates write to memory at once.
-            let writes = match step {
-                HistoryStep::Issue(_) => !buffered || ops.reads(op),
-                HistoryStep::Commit(_) => true,
-            };
-            if writes {
-                store_order[ops.var(op) as usize].push(op);
-            }
+        self.ways.iter_mut().for_each(|way| complete(&mut way.evidence, ops));
+    }
+}
+
+fn complete(evidence: &mut HistoryEvidence, ops: &History) {
+    let HistoryEvidence::Linear { store_order, steps } = evidence else { return };
+    let buffered = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
+    *store_order = vec![Vec::new(); ops.vars()];
+    for &step in steps.iter() {
+        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = step;
+        if op as usize >= ops.len() || !ops.writes(op) {
+            continue;
+        }
+        // Behind buffers only updates write to memory at once.
+        let writes = match step {
+            HistoryStep::Issue(_) => !buffered || ops.reads(op),
+            HistoryStep::Commit(_) => true,
+        };
+        if writes {
+            store_order[ops.var(op) as usize].push(op);
         }
     }
 }
@@ -260,6 +287,21 @@ fn up_to_zero<T: std::str::FromStr>(words: &mut dyn Iterator<Item = &str>) -> Op
             "0" => return Some(numbers),
             word => numbers.push(word.parse().ok()?),
         }
+    }
+}
+
+/// One way without choices, or one for each choice.
+fn ways(at: &At<'_>) -> Result<Vec<HistoryWay>, BadWitness> {
+    let read = |at: &At<'_>| match &at.list()?[..] {
+        [read, write] => Ok((read.integer("the number of an operation")?, node(write)?)),
+        _ => Err(at.bad("a read and what it reads")),
+    };
+    let way = |at: &At<'_>| {
+        Ok(HistoryWay { reads: all(&at.get("reads")?, read)?, evidence: evidence(at)? })
+    };
+    match at.find("ways") {
+        Some(list) => all(&list, way),
+        None => Ok(vec![HistoryWay { reads: Vec::new(), evidence: evidence(at)? }]),
     }
 }
 
@@ -419,13 +461,20 @@ mod tests {
             number: i + 1,
             model: HistoryModel::ALL[i],
             verdict: if i % 2 == 0 { Verdict::Holds } else { Verdict::Violated },
-            evidence,
+            ways: vec![HistoryWay { reads: Vec::new(), evidence }],
         };
-        evidence.into_iter().enumerate().map(witness).collect()
+        let mut all: Vec<HistoryWitness> = evidence.into_iter().enumerate().map(witness).collect();
+        let with = |reads, way: &HistoryWay| HistoryWay { reads, ..way.clone() };
+        let ways = vec![
+            with(vec![(3, 0), (4, initial_write(2))], &all[2].ways[0]),
+            with(vec![(3, 1), (4, 0)], &all[3].ways[0]),
+        ];
+        all.push(HistoryWitness { ways, ..all[3].clone() });
+        all
     }
 
     fn json(w: &HistoryWitness) -> String {
-        history_witness_json(&w.input_hash, w.number, w.model, &w.verdict, &w.evidence)
+        history_witness_json(&w.input_hash, w.number, w.model, &w.verdict, &w.ways)
     }
 
     #[test]

@@ -34,9 +34,15 @@ fn compiled(source: &Path, name: &str) -> PathBuf {
 /// fences that are proposed is compiled and fails no more.
 #[test]
 fn the_text_and_the_compiled_program_agree() {
-    for name in
-        ["dekker", "peterson", "peterson-relaxed", "ticket", "chase-lev", "chase-lev-fenced"]
-    {
+    for name in [
+        "dekker",
+        "peterson",
+        "peterson-relaxed",
+        "ticket",
+        "chase-lev",
+        "chase-lev-fenced",
+        "deque-growing",
+    ] {
         let source = root().join(format!("corpus/c-programs/{name}.c"));
         let text = source.to_str().expect("UTF-8");
         let reached = json(&["reach", "--format", "json", "--model", "tso,pso", text]);

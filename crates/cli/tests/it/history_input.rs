@@ -467,13 +467,23 @@ fn values_that_were_written_twice() {
         ran.err
     );
     assert!(ran.err.contains("more than 1024 ways to choose"), "{}", ran.err);
-    // A witness is about what the file says.
+    // A witness has what was read, or evidence for all that may have been.
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
-    std::fs::write(path("h.wshist"), "t0: w x 1\nt0: w x 1\nt1: r x 1\n").expect("written");
-    let witness = path("w.json");
-    let args = ["history", "-q", "--model", "sc", "--witness", &witness, &path("h.wshist")];
-    let ran = run(&args, "");
-    assert!(ran.err.contains("no witness is written: the file does not say which"), "{}", ran.err);
-    assert_eq!((ran.code, std::fs::exists(&witness).ok()), (Some(0), Some(false)));
+    let (history, witness) = (path("h.wshist"), path("w.json"));
+    for (last, code) in [("t1: r x 2", 0), ("t1: r x 0", 1)] {
+        let text = format!("t0: w x 1\nt0: w x 1\nt0: w x 2\nt1: r x 1\n{last}\n");
+        std::fs::write(&history, text).expect("written");
+        let args = ["history", "-q", "--model", "sc", "--witness", &witness, &history];
+        assert_eq!(run(&args, "").code, Some(code), "{last}");
+        let ran = run(&["certify", &history, &witness], "");
+        assert_eq!(ran.code, Some(0), "{last}: {}{}", ran.out, ran.err);
+        // Another choice is no evidence, nor is one that is missing.
+        let text = std::fs::read_to_string(&witness).expect("a witness");
+        let (from, to) = if code == 0 { ("[3, 0]", "[3, 2]") } else { ("[3, 1]", "[3, 0]") };
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&witness, text.replace(from, to)).expect("written");
+        let ran = run(&["certify", &history, &witness], "");
+        assert_eq!(ran.code, Some(1), "{last}: {}{}", ran.out, ran.err);
+    }
 }

@@ -2,7 +2,7 @@
 //! the engines; a verdict that it rejects is never shown to a user as an answer.
 
 pub use crate::execution::delayed::delayed;
-pub use crate::history::{history, search_history};
+pub use crate::history::{history, history_ways, search_history};
 pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 pub use crate::transactional::{search_transactional, transactional};
 

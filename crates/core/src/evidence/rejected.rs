@@ -45,6 +45,8 @@ pub enum Rejected {
     HistoryStep(usize, &'static str),
     /// This derivation does not hold, or, if there are no more, the cycle itself, and why.
     HistoryOrder(usize, &'static str),
+    /// The evidence is not about the choices of what reads read that there are, and why.
+    Ways(&'static str),
     /// The evidence about a trace with transactions does not hold, and why.
     Trace(&'static str),
     /// The proof that choices contradict each other is wrong.
@@ -69,9 +71,10 @@ impl fmt::Display for Rejected {
                 write!(f, "the program has loops, or more than {n} executions by definition")
             }
             Rejected::AllowedBySc => f.write_str("sequential consistency allows the run"),
-            Rejected::Abstraction(why) | Rejected::Fences(why) | Rejected::Trace(why) => {
-                f.write_str(why)
-            }
+            Rejected::Abstraction(why)
+            | Rejected::Fences(why)
+            | Rejected::Trace(why)
+            | Rejected::Ways(why) => f.write_str(why),
             Rejected::Coarse => f.write_str("the abstraction forgets too much to show the verdict"),
             Rejected::Set(state, why) => write!(f, "state {} of the set: {why}", state + 1),
             Rejected::NoRace => f.write_str("the run has no triangular race"),

@@ -1,10 +1,15 @@
 //! The checker of evidence for histories.
 
+use std::collections::BTreeSet;
+
 use super::cycle::Cycles;
 use super::models::satisfies;
 use super::replay::{replay, replay_each_variable};
 use crate::evidence::rejected::Rejected;
-use crate::{History, HistoryEvidence, HistoryModel, HistoryStep, Verdict, lrat};
+use crate::{
+    History, HistoryEvidence, HistoryModel, HistoryStep, HistoryWay, INITIAL, Verdict,
+    initial_write_var, lrat,
+};
 
 /// Checks the evidence for a verdict on a history: a run is replayed, a cycle is checked edge by
 /// edge. A claim that a causal model holds is only checked for being the right kind of claim (see
@@ -79,5 +84,36 @@ pub fn search_history(
     match (verdict, satisfies(ops, model)) {
         (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
         _ => Err(Rejected::Contradicted),
+    }
+}
+
+/// Whether ways to choose what the reads in `open` read are enough for a verdict: one that satisfies the model,
+/// or all that there are, which do not.
+///
+/// # Errors
+/// When they are not.
+pub fn history_ways(
+    open: &[(u32, Vec<u32>)],
+    verdict: &Verdict,
+    ways: &[HistoryWay],
+) -> Result<(), Rejected> {
+    let mut seen = BTreeSet::new();
+    for HistoryWay { reads, .. } in ways {
+        if reads.len() != open.len() {
+            return Err(Rejected::Ways("other reads are of values that were written again"));
+        }
+        for (&(read, from), (open, writes)) in reads.iter().zip(open) {
+            let from = if initial_write_var(from).is_some() { INITIAL } else { from };
+            if read != *open || !writes.contains(&from) {
+                return Err(Rejected::Ways("a read cannot have read what is said"));
+            }
+        }
+        seen.insert(reads);
+    }
+    let all = open.iter().map(|(_, writes)| writes.len()).product();
+    let needed = if *verdict == Verdict::Holds { 1 } else { all };
+    match seen.len() == needed && ways.len() == needed {
+        true => Ok(()),
+        false => Err(Rejected::Ways("not all choices of what reads read are there")),
     }
 }

@@ -35,6 +35,15 @@ pub enum HistoryEvidence {
     ByDefinition,
 }
 
+/// Evidence about a history of which it is open what some reads read: with one choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryWay {
+    /// These reads, each with what it reads: a write, or the [initial](super::initial_write) one.
+    pub reads: Vec<(u32, u32)>,
+    /// What shows the verdict then.
+    pub evidence: HistoryEvidence,
+}
+
 /// One step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HistoryStep {

@@ -13,10 +13,10 @@ mod real_time;
 mod replay;
 mod stream;
 
-pub use check::{history, search_history};
+pub use check::{history, history_ways, search_history};
 pub use evidence::{
-    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Rule, Why, Within,
-    initial_write, initial_write_var,
+    Derivation, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, HistoryWay, Rule, Why,
+    Within, initial_write, initial_write_var,
 };
 pub use machine::{machine_allows, machine_run};
 pub use models::satisfies;

@@ -126,6 +126,9 @@ impl History {
     /// The most operations, and the most variables, that a history can have.
     pub const MOST: usize = VAR as usize;
 
+    /// The most ways to choose what the reads of a history read, where values were written more than once.
+    pub const MOST_WAYS: usize = 1024;
+
     /// A history without threads, of which [`thread`](History::thread) and [`push`](History::push) make
     /// one.
     #[must_use]

@@ -190,6 +190,16 @@ fn long_streams_hold() {
         let mut ops = timed_ops(rng, size, OpsSource::Sc, 2 + seed as usize % 10);
         let log = logged(&ops);
         assert_eq!(followed(&log, 2_048), (Verdict::Holds, Certification::Checked), "seed {seed}");
+        // Then it satisfies all other models, too.
+        let models = [HistoryModel::TsoRt, HistoryModel::Sc, HistoryModel::Cc];
+        let mut following = Following::new(2_048, &models, METHOD, &Limits::UNLIMITED);
+        let mut found = Vec::new();
+        following.add(&log, &vec![0; vars], &mut found, &mut Silent).expect("a history");
+        following.check(true, &mut found, &mut Silent).expect("a history");
+        assert!(found.is_empty(), "seed {seed}");
+        for model in models {
+            assert_eq!(following.verdict(model), Verdict::Holds, "seed {seed} {model:?}");
+        }
         mutate_ops(rng, &mut ops, 1);
         let holds = ask(&ops, HistoryModel::Lin, METHOD).verdict;
         let (verdict, _) = followed(&logged(&ops), 2_048);

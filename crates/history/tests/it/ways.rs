@@ -3,7 +3,7 @@
 use weakspot_core::history::satisfies;
 use weakspot_core::testing::{OpsSize, OpsSource, Rng, mutate_ops, random_ops, scaled};
 use weakspot_core::{History, HistoryModel, INITIAL, Limits, OpKind, Silent, Verdict};
-use weakspot_history::{Complete, Method, classify_open};
+use weakspot_history::{Chosen, Complete, Method, Shown, classify_open, minimal_part};
 
 /// A random history in which values say little: each write of a variable has one of two, so that a read may have read any
 /// of those that wrote its own, and the initial value is one of them.
@@ -39,11 +39,80 @@ fn any_satisfies(ops: &History, open: &[(u32, Vec<u32>)], model: HistoryModel) -
     })
 }
 
+/// The smallest part violates the model with all choices, and without any of its operations, and what may read from
+/// it, it does not.
+fn check_part(
+    ops: &History,
+    open: &[(u32, Vec<u32>)],
+    chosen: &Chosen,
+    model: HistoryModel,
+    seed: u64,
+) {
+    let all: usize = open.iter().map(|(_, writes)| writes.len()).product();
+    assert_eq!(chosen.ways.len(), all, "seed {seed} {model:?}");
+    let evidence = chosen.found.answer.evidence.as_deref().expect("evidence");
+    let shown = Shown { evidence, open, ways: &chosen.ways };
+    let part = minimal_part(ops, model, shown, METHOD, &LIMITS, &mut Silent);
+    let part = part.expect("good evidence").expect("a part");
+    assert!(part.is_minimal, "seed {seed} {model:?}");
+    assert!(!any_satisfies(&part.ops, &part.open, model), "seed {seed} {model:?}");
+    let may_read = |op: u32| match part.open.iter().find(|(read, _)| *read == op) {
+        Some((_, writes)) => writes.clone(),
+        None => part.ops.from(op).into_iter().collect(),
+    };
+    // A choice for the whole is one for the part.
+    for op in 0..part.ops.len() as u32 {
+        let whole = part.kept[op as usize];
+        let of_whole = match open.iter().find(|(read, _)| *read == whole) {
+            Some((_, writes)) => writes.clone(),
+            None => ops.from(whole).into_iter().collect(),
+        };
+        let there = |&w: &u32| if w == INITIAL { w } else { part.kept[w as usize] };
+        assert_eq!(may_read(op).iter().map(there).collect::<Vec<_>>(), of_whole);
+    }
+    for gone in 0..part.ops.len() as u32 {
+        let mut left = vec![true; part.ops.len()];
+        left[gone as usize] = false;
+        while let Some(op) = (0..part.ops.len() as u32).find(|&op| {
+            let has = |&w: &u32| w == INITIAL || left[w as usize];
+            left[op as usize] && !may_read(op).iter().all(has)
+        }) {
+            left[op as usize] = false;
+        }
+        let (rest, open) = without(&part.ops, &part.open, &left);
+        assert!(any_satisfies(&rest, &open, model), "seed {seed} {model:?} without {gone}");
+    }
+}
+
+/// What is left of a history.
+fn without(
+    ops: &History,
+    open: &[(u32, Vec<u32>)],
+    left: &[bool],
+) -> (History, Vec<(u32, Vec<u32>)>) {
+    let number = |op: u32| match op {
+        INITIAL => INITIAL,
+        op => left[..op as usize].iter().filter(|&&left| left).count() as u32,
+    };
+    let mut rest = History::new();
+    for thread in 0..ops.threads() {
+        rest.thread();
+        for op in ops.of_thread(thread).filter(|&op| left[op as usize]) {
+            rest.push(ops.kind(op), ops.var(op), ops.from(op).map_or(INITIAL, number));
+        }
+    }
+    let open = open.iter().filter(|(read, _)| left[*read as usize]);
+    let open = open
+        .map(|(read, writes)| (number(*read), writes.iter().map(|&write| number(write)).collect()));
+    (rest, open.collect())
+}
+
+const METHOD: Method = Method { complete: Complete::Auto, saturate: true };
+const LIMITS: Limits = Limits { buffer: 0, ..Limits::UNLIMITED };
+
 #[test]
 fn all_choices() {
     let size = OpsSize { threads: 3, vars: 2, ops: 9, fences: 0, updates: 6 };
-    let method = Method { complete: Complete::Auto, saturate: true };
-    let limits = Limits { buffer: 0, ..Limits::UNLIMITED };
     let mut ends = [0, 0];
     for seed in 0..scaled(4000) as u64 {
         let mut rng = Rng::new(seed);
@@ -58,7 +127,7 @@ fn all_choices() {
         for model in
             [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Coherence, HistoryModel::Cc]
         {
-            let chosen = classify_open(&ops, &open, model, method, &limits, &mut Silent);
+            let chosen = classify_open(&ops, &open, model, METHOD, &LIMITS, &mut Silent);
             let chosen = chosen.unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
             let holds = any_satisfies(&ops, &open, model);
             let expect = if holds { Verdict::Holds } else { Verdict::Violated };
@@ -73,6 +142,9 @@ fn all_choices() {
                     None if ops.kind(op) != OpKind::Write => assert_eq!(from, ops.from(op)),
                     None => {}
                 }
+            }
+            if !holds {
+                check_part(&ops, &open, &chosen, model, seed);
             }
             ends[usize::from(holds)] += 1;
         }

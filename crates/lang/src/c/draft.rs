@@ -38,7 +38,8 @@ pub(super) enum Op {
         handle: Expr,
         result: Option<RegId>,
     },
-    /// `reg :=` the address of new memory for so many of a type.
+    /// `reg :=` the address of new memory for so many of a type, or for one with so many elements in the
+    /// array that it ends with.
     Allocate {
         reg: RegId,
         ty: Type,

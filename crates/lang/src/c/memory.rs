@@ -19,6 +19,9 @@ const GAP: Value = 64;
 /// Cells that a program may have.
 const MOST_CELLS: usize = 10_000;
 
+/// Where texts are, each at its place in the program: nothing can be read there.
+pub(super) const TEXTS: Value = 1 << 50;
+
 /// The distance between the addresses of cells of different kinds.
 const KIND: Value = 1 << 40;
 
@@ -67,6 +70,24 @@ impl Memory {
         if self.cells.len() > MOST_CELLS {
             let message = format!("more than {MOST_CELLS} variables and elements of arrays");
             return Err(Diagnostic::new(at, message, "").help(super::parse::ELSEWHERE));
+        }
+        Ok(base)
+    }
+
+    /// Memory for a struct that ends with an array of `count` elements; its address.
+    pub(super) fn allocate_with_tail(
+        &mut self,
+        ty: &Type,
+        count: Value,
+        name: &str,
+        structs: &[Struct],
+        at: Span,
+    ) -> Result<Value, Diagnostic> {
+        let base = self.allocate(ty, name, structs, at)?;
+        if let Some((offset, member, of)) = ty.tail(structs) {
+            self.next = base + offset;
+            let all = Type::plain(TypeKind::Array(of.clone().into(), count));
+            self.allocate(&all, &format!("{name}.{member}"), structs, at)?;
         }
         Ok(base)
     }

@@ -55,7 +55,92 @@ const DEEPEST: usize = 100;
 struct Macro {
     /// `None` if it is used without parentheses.
     params: Option<Vec<String>>,
+    /// The last parameter takes all further arguments.
+    variadic: bool,
     body: Vec<Token>,
+}
+
+/// An argument of a macro as it was given, and with the macros in it replaced.
+type Argument<'a> = (&'a [Token], Vec<Token>);
+
+impl Macro {
+    /// What it stands for with these arguments, before other macros are replaced.
+    fn with(&self, given: &[Argument<'_>], span: Span) -> Result<Vec<Token>, Diagnostic> {
+        let params = self.params.as_deref().unwrap_or_default();
+        let argument = |token: Option<&Token>| match &token?.kind {
+            Kind::Name(n) => given.get(params.iter().position(|p| p == n)?),
+            _ => None,
+        };
+        let sign = |i: usize, sign| self.body.get(i).is_some_and(|t| t.kind == Kind::Sign(sign));
+        let mut body: Vec<Token> = Vec::new();
+        let mut i = 0;
+        // `##` stands before the next token; nothing before it is left to be joined.
+        let (mut joins, mut nothing) = (false, false);
+        while i < self.body.len() {
+            if sign(i, "##") {
+                (joins, i) = (true, i + 1);
+                continue;
+            }
+            let mut made: Vec<Token> = match argument(self.body.get(i + 1)) {
+                Some((raw, _)) if sign(i, "#") => {
+                    i += 1;
+                    let words: Vec<String> = raw.iter().map(spelled).collect();
+                    let kind = Kind::Text(words.join(" "));
+                    vec![Token { kind, span, first: false, expanded: true }]
+                }
+                _ => match argument(self.body.get(i)) {
+                    Some((raw, _)) if joins || sign(i + 1, "##") => raw.to_vec(),
+                    Some((_, replaced)) => replaced.clone(),
+                    None => vec![self.body[i].clone()],
+                },
+            };
+            i += 1;
+            if joins {
+                let comma = body.last().is_some_and(|t| t.kind == Kind::Sign(","));
+                if comma && self.variadic {
+                    // `, ##__VA_ARGS__`: without further arguments the comma goes as well.
+                    if made.is_empty() {
+                        body.pop();
+                    }
+                } else if !nothing
+                    && !made.is_empty()
+                    && let Some(left) = body.pop()
+                {
+                    let right = made.remove(0);
+                    let joined = tokens(&format!("{}{}", spelled(&left), spelled(&right)))
+                        .map_err(|_| {
+                            Diagnostic::new(span, "`##` does not make a token here", "")
+                        })?;
+                    // There is an end behind them.
+                    body.extend(joined.into_iter().filter(|t| t.kind != Kind::End));
+                }
+            }
+            nothing = made.is_empty() && (!joins || nothing);
+            body.extend(made);
+            joins = false;
+        }
+        Ok(body)
+    }
+}
+
+/// A token as it is written.
+fn spelled(token: &Token) -> String {
+    match &token.kind {
+        Kind::Name(name) => name.clone(),
+        Kind::Number { value, unsigned, long, .. } => {
+            let suffix = |is: bool, s| if is { s } else { "" };
+            format!("{value}{}{}", suffix(*unsigned, "u"), suffix(*long, "l"))
+        }
+        Kind::Text(text) => format!("\"{text}\""),
+        Kind::Sign(sign) => (*sign).to_owned(),
+        Kind::End => String::new(),
+    }
+}
+
+/// Whether a name stands directly before a token.
+fn follows_name(line: &[Token], token: &Token) -> bool {
+    let at = line.iter().position(|t| std::ptr::eq(t, token)).unwrap_or(0);
+    at > 0 && matches!(line[at - 1].kind, Kind::Name(_))
 }
 
 /// The tokens of a text after preprocessing.
@@ -65,7 +150,9 @@ pub(super) fn preprocess(text: &str) -> Result<Vec<Token>, Diagnostic> {
     for (name, value) in DEFINED {
         let kind = Kind::Number { value, unsigned: false, long: false, decimal: true };
         let token = Token { kind, span: Span::default(), first: false, expanded: true };
-        state.macros.insert(name.to_owned(), Macro { params: None, body: vec![token] });
+        state
+            .macros
+            .insert(name.to_owned(), Macro { params: None, variadic: false, body: vec![token] });
     }
     let mut i = 0;
     while i < all.len() {
@@ -170,7 +257,7 @@ impl State {
         let own = name(rest, span)?.to_owned();
         let end = rest[0].span.end;
         let mut body = &rest[1..];
-        let mut params = None;
+        let (mut params, mut variadic) = (None, false);
         // Parameters follow without a space.
         if body.first().is_some_and(|t| t.kind == Kind::Sign("(") && t.span.start == end) {
             let close = body.iter().position(|t| t.kind == Kind::Sign(")"));
@@ -180,9 +267,16 @@ impl State {
             let mut names = Vec::new();
             for token in body[1..close].iter().filter(|t| t.kind != Kind::Sign(",")) {
                 match &token.kind {
-                    Kind::Name(n) => names.push(n.clone()),
+                    Kind::Name(n) if !variadic => names.push(n.clone()),
+                    Kind::Sign("...") if !variadic => {
+                        variadic = true;
+                        // `rest...` names them.
+                        if !follows_name(&body[1..close], token) {
+                            names.push("__VA_ARGS__".to_owned());
+                        }
+                    }
                     _ => {
-                        let message = "macros with variable arguments are not supported";
+                        let message = "this is no parameter of a macro";
                         return Err(Diagnostic::new(token.span, message, "expected a name"));
                     }
                 }
@@ -190,11 +284,7 @@ impl State {
             params = Some(names);
             body = &body[close + 1..];
         }
-        if let Some(t) = body.iter().find(|t| matches!(t.kind, Kind::Sign("#" | "##"))) {
-            let message = "`#` and `##` in macros are not supported";
-            return Err(Diagnostic::new(t.span, message, ""));
-        }
-        self.macros.insert(own, Macro { params, body: body.to_vec() });
+        self.macros.insert(own, Macro { params, variadic, body: body.to_vec() });
         Ok(())
     }
 
@@ -254,9 +344,13 @@ impl State {
                     out.push(token.clone());
                     continue;
                 }
-                let (arguments, behind) = arguments(input, i)?;
+                let most = if found.variadic { params.len() } else { usize::MAX };
+                let (mut arguments, behind) = arguments(input, i, most)?;
                 span.end = input[behind - 1].span.end;
                 i = behind;
+                if found.variadic && arguments.len() + 1 == params.len() {
+                    arguments.push(&[]);
+                }
                 if arguments.len() != params.len()
                     && !(params.is_empty() && arguments[0].is_empty())
                 {
@@ -268,22 +362,11 @@ impl State {
                     return Err(Diagnostic::new(at.unwrap_or(span), message, ""));
                 }
                 for argument in arguments {
-                    given.push(self.expand(argument, hidden, at)?);
+                    given.push((argument, self.expand(argument, hidden, at)?));
                 }
             }
             let span = at.unwrap_or(span);
-            let params = found.params.as_deref().unwrap_or_default();
-            let mut body = Vec::new();
-            for token in &found.body {
-                let param = match &token.kind {
-                    Kind::Name(n) => params.iter().position(|p| p == n),
-                    _ => None,
-                };
-                match param {
-                    Some(p) => body.extend(given.get(p).into_iter().flatten().cloned()),
-                    None => body.push(token.clone()),
-                }
-            }
+            let mut body = found.with(&given, span)?;
             for token in &mut body {
                 (token.span, token.expanded, token.first) = (span, true, false);
             }
@@ -299,8 +382,12 @@ impl State {
     }
 }
 
-/// The arguments in the parentheses that open at `open`, and where the text goes on.
-fn arguments(input: &[Token], open: usize) -> Result<(Vec<&[Token]>, usize), Diagnostic> {
+/// The arguments in the parentheses that open at `open`, at most so many, and where the text goes on.
+fn arguments(
+    input: &[Token],
+    open: usize,
+    most: usize,
+) -> Result<(Vec<&[Token]>, usize), Diagnostic> {
     let mut depth = 0;
     let mut all = Vec::new();
     let mut start = open + 1;
@@ -314,7 +401,7 @@ fn arguments(input: &[Token], open: usize) -> Result<(Vec<&[Token]>, usize), Dia
                     return Ok((all, j + 1));
                 }
             }
-            Kind::Sign(",") if depth == 1 => {
+            Kind::Sign(",") if depth == 1 && all.len() + 1 < most => {
                 all.push(&input[start..j]);
                 start = j + 1;
             }

@@ -15,6 +15,9 @@ use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
 use crate::litmus::c::{folded, simplified};
 
+/// Where no variable is: a run that allocates memory whose size is not known is one into a fault.
+const UNKNOWN_SIZE: Value = 0;
+
 /// Steps without an effect on memory after which a loop is taken to be endless.
 const MOST_STEPS: usize = 2_000_000;
 
@@ -233,16 +236,21 @@ impl Writer<'_, '_, '_> {
     }
 
     fn allocated(&mut self, ty: &Type, count: Value, span: Span) -> Result<Value, Diagnostic> {
-        let size = ty.size(self.world.structs).max(1);
+        let structs = self.world.structs;
+        let tail = ty.tail(structs);
+        let size = tail.map_or(ty, |(_, _, of)| of).size(structs).max(1);
         if !(0..=super::types::MOST_BYTES / size).contains(&count) {
             return Err(
                 Diagnostic::new(span, "this is too much memory to search", "").help(ELSEWHERE)
             );
         }
-        let all = Type::plain(TypeKind::Array(ty.clone().into(), count));
         let name = format!("heap{}", self.world.hidden + 1);
         self.world.hidden += 1;
-        self.world.memory.allocate(&all, &name, self.world.structs, span)
+        if tail.is_some() {
+            return self.world.memory.allocate_with_tail(ty, count, &name, structs, span);
+        }
+        let all = Type::plain(TypeKind::Array(ty.clone().into(), count));
+        self.world.memory.allocate(&all, &name, structs, span)
     }
 
     /// Writes the steps of a point.
@@ -310,7 +318,10 @@ impl Writer<'_, '_, '_> {
             }
             Op::Allocate { reg, ty, count } => {
                 let Expr::Const(count) = left(count) else {
-                    return Err(unknown(span, "how much memory this allocates"));
+                    // Runs that come here are refused; often there are none, as where a queue grows.
+                    next.known[reg.index()] = None;
+                    let fault = Instr::Load { reg: *reg, addr: Expr::Const(UNKNOWN_SIZE) };
+                    return Ok(Some(vec![Op::Do(fault)]));
                 };
                 self.once.push((number, span, "allocated"));
                 next.known[reg.index()] = Some(self.allocated(ty, count, span)?);

@@ -30,8 +30,10 @@ pub(super) enum TypeKind {
     Struct(usize),
     /// `pthread_t`.
     Thread,
-    /// Mutexes and spin locks: 0 is free, 1 is taken.
+    /// Mutexes and spin locks: 0 is free, 1 is taken. Semaphores: how many may still pass.
     Lock,
+    /// How many threads it waits for, and how many came in all.
+    Barrier,
     /// Attributes, which are ignored.
     Attributes,
 }
@@ -122,7 +124,7 @@ impl Type {
             TypeKind::Int { bytes, .. } => Value::from(*bytes),
             TypeKind::Pointer(_) | TypeKind::Thread => 8,
             TypeKind::Lock => 4,
-            TypeKind::Attributes => 8,
+            TypeKind::Barrier | TypeKind::Attributes => 8,
             TypeKind::Array(of, n) => of.size(structs).saturating_mul(*n),
             TypeKind::Struct(s) => structs[*s].size,
         }
@@ -139,6 +141,16 @@ impl Type {
                 _ => return depth,
             }
             depth += 1;
+        }
+    }
+
+    /// The array without a size that a struct ends with: where it begins, its name, its elements.
+    pub(super) fn tail<'s>(&self, structs: &'s [Struct]) -> Option<(Value, &'s str, &'s Type)> {
+        let TypeKind::Struct(s) = &self.kind else { return None };
+        let last = structs[*s].fields.as_ref()?.last()?;
+        match &last.ty.kind {
+            TypeKind::Array(of, 0) => Some((last.offset, &last.name, of)),
+            _ => None,
         }
     }
 
@@ -170,6 +182,10 @@ impl Type {
                     field.ty.each_scalar(structs, (offset + field.offset, &own), visit);
                 }
             }
+            TypeKind::Barrier => {
+                visit(offset, &format!("{name}.count"), &Type::INT);
+                visit(offset + 4, &format!("{name}.arrived"), &Type::INT);
+            }
             TypeKind::Void | TypeKind::Attributes => {}
             _ => visit(offset, name, self),
         }
@@ -188,6 +204,7 @@ impl Type {
             TypeKind::Struct(s) => format!("struct {}", structs[*s].name),
             TypeKind::Thread => "pthread_t".to_owned(),
             TypeKind::Lock => "pthread_mutex_t".to_owned(),
+            TypeKind::Barrier => "pthread_barrier_t".to_owned(),
             TypeKind::Attributes => "attributes".to_owned(),
         }
     }
@@ -238,9 +255,14 @@ pub(super) fn named(name: &str) -> Option<Type> {
         "atomic_uint" => atomic(4, false),
         "atomic_long" | "atomic_llong" | "atomic_intptr_t" | "atomic_ptrdiff_t" => atomic(8, true),
         "atomic_ulong" | "atomic_ullong" | "atomic_uintptr_t" | "atomic_size_t" => atomic(8, false),
-        "pthread_t" => Some(Type::plain(TypeKind::Thread)),
-        "pthread_mutex_t" | "pthread_spinlock_t" => Some(Type::plain(TypeKind::Lock)),
-        "pthread_attr_t" | "pthread_mutexattr_t" => Some(Type::plain(TypeKind::Attributes)),
+        "pthread_t" | "thrd_t" => Some(Type::plain(TypeKind::Thread)),
+        "pthread_mutex_t" | "pthread_spinlock_t" | "mtx_t" | "sem_t" => {
+            Some(Type::plain(TypeKind::Lock))
+        }
+        "pthread_barrier_t" => Some(Type::plain(TypeKind::Barrier)),
+        "pthread_attr_t" | "pthread_mutexattr_t" | "pthread_barrierattr_t" | "cpu_set_t" => {
+            Some(Type::plain(TypeKind::Attributes))
+        }
         _ => None,
     }
 }

@@ -321,6 +321,14 @@ fn same_violation(a: &HistoryAnswer<'_>, b: &HistoryAnswer<'_>) -> bool {
         && a.evidence == b.evidence
 }
 
+/// What is wrong with a history that is asked about real time.
+pub const NO_TIMES: &str =
+    "no operation says when it began or ended, which `lin` and `tso-rt` are about";
+
+/// What helps where nobody wrote what was read.
+pub const UNWRITTEN: &str =
+    "hint: if all writes were recorded, this is a violation: --complete-recording says so\n";
+
 /// What is said about a history in which it is open what so many reads read.
 #[must_use]
 pub fn open_reads_note(reads: usize) -> String {

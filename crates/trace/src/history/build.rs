@@ -40,9 +40,6 @@ pub struct Recorded {
 /// numbers of the history.
 pub type OpenRead = (u32, Vec<u32>);
 
-/// In so many ways the writes of all such reads may be chosen at most.
-const MOST_WAYS: usize = 1024;
-
 /// A history while its file is read.
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -286,11 +283,12 @@ impl Builder {
         Ok(())
     }
 
-    /// Whether the last operation would begin before the one before it in its thread has ended, which
-    /// is said of histories that are read as a whole only.
+    /// Whether the last operation would begin or end before the one before it in its thread has ended,
+    /// which is said of histories that are read as a whole only.
     pub(crate) fn overlaps(&self, thread: u32, times: Times) -> bool {
         let last = self.last_times.get(thread as usize).copied().unwrap_or(i64::MIN);
-        !self.follows && times.start != i64::MIN && times.start < last
+        let early = |time: i64| time != i64::MIN && time < last;
+        !self.follows && (early(times.start) || early(times.end))
     }
 
     /// Forgets when operations began and ended.
@@ -628,12 +626,13 @@ impl Builder {
                     let candidates = self.candidates(number, value, initial);
                     ways *= candidates.len();
                     match candidates.first() {
-                        Some(&first) if ways <= MOST_WAYS => {
+                        Some(&first) if ways <= History::MOST_WAYS => {
                             open.push((number, candidates));
                             Ok(first)
                         }
                         Some(_) => Err(format!(
-                            "{message}; there are more than {MOST_WAYS} ways to choose for all such reads"
+                            "{message}; there are more than {} ways to choose for all such reads",
+                            History::MOST_WAYS
                         )),
                         None => Err(message),
                     }

@@ -36,5 +36,5 @@ pub use format::HistoryFormat;
 pub use op_reader::{NextOps, OpReader};
 pub use reader::HistoryReader;
 pub use transactions::RecordedTxns;
-pub use write::{write_history, write_history_commented};
+pub use write::{write_history, write_open_history};
 pub use write_txns::write_transactions;

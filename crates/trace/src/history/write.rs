@@ -21,25 +21,19 @@ pub fn write_history(
     format: HistoryFormat,
     history: &Recorded,
 ) -> Result<(), WriteError> {
-    write(out, format, history, &|_| String::new())
+    write_open_history(out, format, history, &[], &|_| String::new())
 }
 
-/// Writes a history as text, with a comment behind each operation.
+/// The same, in text with a comment behind each operation. What the operations in `open`, in rising
+/// order, read is left open.
 ///
 /// # Errors
 /// As [`write_history`].
-pub fn write_history_commented(
-    out: &mut dyn Write,
-    history: &Recorded,
-    comment: &dyn Fn(u32) -> String,
-) -> Result<(), WriteError> {
-    write(out, HistoryFormat::Text, history, comment)
-}
-
-fn write(
+pub fn write_open_history(
     out: &mut dyn Write,
     format: HistoryFormat,
     history: &Recorded,
+    open: &[u32],
     comment: &dyn Fn(u32) -> String,
 ) -> Result<(), WriteError> {
     let Recorded { ops, names, .. } = history;
@@ -51,7 +45,7 @@ fn write(
     {
         return Err(WriteError::other("a history whose parts do not belong together"));
     }
-    let by_value = ByValue::new(ops, names);
+    let by_value = ByValue::new(ops, names, open);
     if format != HistoryFormat::Jsonl && format != HistoryFormat::Text {
         check(format, ops, names, &by_value)?;
     }
@@ -159,14 +153,16 @@ impl Sink<'_> {
 }
 
 /// What reads would be taken to read by their values alone.
-struct ByValue {
+struct ByValue<'a> {
     writes: WriteTable,
+    /// The operations of which it is not said what they read.
+    open: &'a [u32],
     /// Whether a value is written twice.
     repeated: bool,
 }
 
-impl ByValue {
-    fn new(ops: &History, names: &OpNames) -> ByValue {
+impl<'a> ByValue<'a> {
+    fn new(ops: &History, names: &OpNames, open: &'a [u32]) -> ByValue<'a> {
         let all = 0..ops.len() as u32;
         let mut writes =
             WriteTable::with_room_for(all.clone().filter(|&op| ops.writes(op)).count());
@@ -174,11 +170,19 @@ impl ByValue {
         for op in all.filter(|&op| ops.writes(op)) {
             repeated |= !writes.insert(ops.var(op), names.values[op as usize], op);
         }
-        ByValue { writes, repeated }
+        ByValue { writes, open, repeated }
     }
 
-    /// Whether it is clear what an operation reads.
+    /// Whether it is to be said what an operation reads; of all if a value is written twice.
+    fn is_said(&self, op: u32, ops: &History, names: &OpNames) -> bool {
+        self.repeated && self.open.is_empty() || !self.is_clear(op, ops, names)
+    }
+
+    /// Whether it is clear what an operation reads, or nobody says it.
     fn is_clear(&self, op: u32, ops: &History, names: &OpNames) -> bool {
+        if self.open.binary_search(&op).is_ok() {
+            return true;
+        }
         let (var, value) = (ops.var(op), read_value(op, ops, names));
         let is_initial = names.initial[var as usize] == value;
         match (self.writes.find(var, value), ops.from(op)) {
@@ -202,7 +206,7 @@ fn check(
     format: HistoryFormat,
     ops: &History,
     names: &OpNames,
-    by_value: &ByValue,
+    by_value: &ByValue<'_>,
 ) -> Result<(), WriteError> {
     let said_by = match format {
         HistoryFormat::Axe => "Axe",
@@ -264,7 +268,11 @@ fn check(
     Ok(())
 }
 
-fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<(), WriteError> {
+fn jsonl(
+    sink: &mut Sink<'_>,
+    history: &Recorded,
+    by_value: &ByValue<'_>,
+) -> Result<(), WriteError> {
     let Recorded { id, ops, names, .. } = history;
     sink.text("{");
     if let Some(id) = id {
@@ -310,7 +318,7 @@ fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<
                 sink.text(",\"val\":");
             }
             sink.number(names.values[op as usize]);
-            if ops.reads(op) && (by_value.repeated || !by_value.is_clear(op, ops, names)) {
+            if ops.reads(op) && by_value.is_said(op, ops, names) {
                 match ops.from(op) {
                     None => sink.text(",\"from\":\"init\""),
                     Some(from) => {
@@ -333,7 +341,7 @@ fn jsonl(sink: &mut Sink<'_>, history: &Recorded, by_value: &ByValue) -> Result<
 fn text(
     sink: &mut Sink<'_>,
     history: &Recorded,
-    by_value: &ByValue,
+    by_value: &ByValue<'_>,
     comment: &dyn Fn(u32) -> String,
 ) -> Result<(), WriteError> {
     let Recorded { id, ops, names, .. } = history;
@@ -352,8 +360,7 @@ fn text(
             sink.text("\n");
         }
     }
-    let says_from =
-        |op: u32| ops.reads(op) && (by_value.repeated || !by_value.is_clear(op, ops, names));
+    let says_from = |op: u32| ops.reads(op) && by_value.is_said(op, ops, names);
     // A read may name a thread that comes later, so all of them are named before.
     let mut all = 0..ops.len() as u32;
     let is_first = all.any(says_from);

@@ -1,10 +1,10 @@
 //! Verdicts on histories: runs, cycles of derived orders, refutations by cases.
 
-use weakspot_core::certify::{Rejected, history, search_history};
+use weakspot_core::certify::{Rejected, history, history_ways, search_history};
 use weakspot_core::history::LinearStream;
 use weakspot_core::{
     Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, HistoryStep,
-    INITIAL, LoggedOp, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
+    HistoryWay, INITIAL, LoggedOp, OpKind, Rule, Times, Verdict, Why, Within, initial_write,
 };
 
 use super::proofs::add;
@@ -599,4 +599,39 @@ fn runs() -> Vec<Case> {
 fn the_first_commit_out_of_order() {
     let rejected = holds("wx wy", HistoryModel::Tso, &linear("0 1 c1 c0", &[&[0], &[1]]));
     assert_eq!(rejected, Err(Rejected::HistoryStep(2, "an older write is in the buffer")));
+}
+
+/// Evidence for choices of what is read: each a list of reads and writes, -1 for the initial one. Operation 3 may have
+/// read 0 or 1, operation 4 the initial value or 2.
+fn ways(verdict: &Verdict, all: &[&[(u32, i64)]]) -> Result<(), Rejected> {
+    let open = [(3, vec![0, 1]), (4, vec![INITIAL, 2])];
+    let from = |w: i64| u32::try_from(w).unwrap_or(initial_write(0));
+    let way = |reads: &&[(u32, i64)]| HistoryWay {
+        reads: reads.iter().map(|&(read, w)| (read, from(w))).collect(),
+        evidence: HistoryEvidence::ByDefinition,
+    };
+    history_ways(&open, verdict, &all.iter().map(way).collect::<Vec<_>>())
+}
+
+pub(super) fn choices() -> Vec<Case> {
+    let (holds, violated) = (&Verdict::Holds, &Verdict::Violated);
+    let all: [&[(u32, i64)]; 4] =
+        [&[(3, 0), (4, -1)], &[(3, 1), (4, -1)], &[(3, 0), (4, 2)], &[(3, 1), (4, 2)]];
+    vec![
+        case(
+            "history/check history_ways: other reads are of values that were written again",
+            ways(holds, &[&[(3, 1), (4, 2)]]),
+            ways(holds, &[&[(3, 1)]]),
+        ),
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(3, 2), (4, -1)]]),
+        ),
+        case(
+            "history/check history_ways: not all choices of what reads read are there",
+            ways(violated, &all),
+            ways(violated, &[all[0], all[1], all[2], all[2]]),
+        ),
+    ]
 }

@@ -77,6 +77,7 @@ fn cases() -> Vec<Case> {
         answers::cases(),
         logs::cases(),
         histories::cases(),
+        histories::choices(),
         transactions::cases(),
     ];
     all.into_iter().flatten().collect()
@@ -103,6 +104,7 @@ fn said(rejected: &Rejected) -> (&'static str, Option<&'static str>) {
         Rejected::Delayed(_, why) => ("Delayed", Some(why)),
         Rejected::HistoryStep(_, why) => ("HistoryStep", Some(why)),
         Rejected::HistoryOrder(_, why) => ("HistoryOrder", Some(why)),
+        Rejected::Ways(why) => ("Ways", Some(why)),
         Rejected::Trace(why) => ("Trace", Some(why)),
         Rejected::Lrat(_) => ("Lrat", None),
         Rejected::Transactions(_, why) => ("Transactions", Some(why)),

@@ -196,7 +196,7 @@ impl Lower<'_> {
                 if from.pointee().is_some() {
                     from = Type::SIZE;
                 }
-                self.update(addr, &ty, op, (operand, from), old, e)?
+                self.update(addr, &ty, op, (operand, from), old)
             }
             Call::CompareAndSwap { old } => {
                 let (addr, ty) = self.atomic_place(&args[0])?;
@@ -253,14 +253,13 @@ impl Lower<'_> {
         op: BinOp,
         operand: Typed,
         old: bool,
-        e: &ast::Expr,
-    ) -> Lowering<Typed> {
+    ) -> Typed {
         let ty = Type { atomic: false, ..ty.clone() };
         let reg = self.temp();
-        let (new, from) = self.combined(op, (Expr::Reg(reg), ty.clone()), operand, e)?;
+        let (new, from) = self.combined(op, (Expr::Reg(reg), ty.clone()), operand);
         let new = self.converted(new, &from, &ty);
         self.instr(Instr::Update { reg, addr: cell(addr, &ty), value: new.clone() });
-        Ok((if old { Expr::Reg(reg) } else { new }, ty))
+        (if old { Expr::Reg(reg) } else { new }, ty)
     }
 
     fn compare_exchange(&mut self, reg: RegId, addr: Expr, old: Expr, new: Expr) {

@@ -2,12 +2,12 @@
 
 use weakspot_core::{BinOp, Expr, Instr, RegId};
 
-use super::{Lower, Lowering, Typed};
+use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
 use crate::c::draft::Op;
 use crate::c::parse::ELSEWHERE;
-use crate::c::types::Type;
+use crate::c::types::{MOST_BYTES, Type, TypeKind};
 use crate::litmus::c::folded;
 use crate::suggest::did_you_mean;
 
@@ -15,7 +15,21 @@ use crate::suggest::did_you_mean;
 pub(super) const DONE: Typed = (Expr::Const(0), Type::INT);
 
 /// Functions that print, whose arguments are evaluated.
-const PRINTING: [&str; 7] = ["printf", "fprintf", "puts", "putchar", "fflush", "perror", "fputs"];
+const PRINTING: [&str; 8] =
+    ["printf", "fprintf", "puts", "putchar", "fflush", "perror", "fputs", "putc"];
+
+/// Functions and macros that change nothing here: where threads run, how is printed.
+const IGNORED: [&str; 9] = [
+    "CPU_ZERO",
+    "CPU_SET",
+    "pthread_setaffinity_np",
+    "pthread_attr_setaffinity_np",
+    "pthread_setname_np",
+    "sched_setaffinity",
+    "setbuf",
+    "setvbuf",
+    "srand",
+];
 
 /// Functions that do nothing but take time.
 const WAITING: [&str; 9] = [
@@ -61,7 +75,7 @@ impl Lower<'_> {
                 return Ok(DONE);
             }
             "exit" | "_exit" | "quick_exit" => return self.exit(e),
-            "__builtin_expect" | "likely" | "unlikely" => {
+            "__builtin_expect" | "likely" | "unlikely" | "ATOMIC_VAR_INIT" => {
                 let Some(first) = args.first() else { return Err(missing(name, e)) };
                 return self.value_for(to, first);
             }
@@ -79,6 +93,8 @@ impl Lower<'_> {
                 }
                 return Ok(DONE);
             }
+            "memset" | "bzero" => return self.clear(name, args, e),
+            n if IGNORED.contains(&n) => return Ok(DONE),
             n if WAITING.contains(&n) => {
                 self.instr(Instr::Nop);
                 return Ok(DONE);
@@ -138,8 +154,15 @@ impl Lower<'_> {
             }
             _ => return Err(missing(name, e)),
         };
-        let size = ty.size(&self.unit.structs).max(1);
-        let count = folded(Expr::binary(BinOp::Div, bytes, Expr::Const(size)));
+        let structs = &self.unit.structs;
+        let made = |op, l, by| folded(Expr::binary(op, l, Expr::Const(by)));
+        let size = ty.size(structs).max(1);
+        let count = match ty.tail(structs) {
+            None => made(BinOp::Div, bytes, size),
+            Some((offset, _, of)) => {
+                made(BinOp::Div, made(BinOp::Sub, bytes, offset), of.size(structs).max(1))
+            }
+        };
         let reg = self.temp();
         self.step(Op::Allocate { reg, ty, count });
         Ok((Expr::Reg(reg), Type::VOID.pointer()))
@@ -154,8 +177,54 @@ impl Lower<'_> {
                 let first = self.sized(&both.0)?;
                 if first.is_some() { Ok(first) } else { self.sized(&both.1) }
             }
+            // A struct and the array that it ends with.
+            ExprKind::Binary(BinOp::Add, both) => {
+                let both = [self.sized(&both.0)?, self.sized(&both.1)?];
+                let structs = &self.unit.structs;
+                Ok(both.into_iter().flatten().find(|ty| ty.tail(structs).is_some()))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// `memset` with 0 of whole objects.
+    fn clear(&mut self, name: &str, args: &[ast::Expr], e: &ast::Expr) -> Lowering<Typed> {
+        let zero = name == "bzero";
+        arity(name, args, if zero { 2 } else { 3 }, e)?;
+        let mut what = &args[0];
+        while let ExprKind::Cast(_, inner) = &what.kind {
+            what = inner;
+        }
+        let (addr, ty) = self.value(what)?;
+        let with = if zero { Expr::Const(0) } else { self.value(&args[1])?.0 };
+        let (bytes, _) = self.value(&args[args.len() - 1])?;
+        let structs = &self.unit.structs;
+        let size = ty.pointee().map_or(0, |to| to.size(structs));
+        let (Some(to), Expr::Const(0), Expr::Const(bytes)) = (ty.pointee(), with, bytes) else {
+            return Err(self.no_whole(name, e));
+        };
+        if size == 0 || bytes % size != 0 || !(0..=MOST_BYTES).contains(&bytes) {
+            return Err(self.no_whole(name, e));
+        }
+        let mut all = Vec::new();
+        for i in 0..bytes / size {
+            to.each_scalar(structs, (i * size, ""), &mut |offset, _, ty| {
+                if ty.kind != TypeKind::Thread {
+                    all.push((offset, Type { atomic: false, ..ty.clone() }));
+                }
+            });
+        }
+        for (offset, ty) in all {
+            let at = folded(Expr::binary(BinOp::Add, addr.clone(), Expr::Const(offset)));
+            self.write(Place::Memory(at, ty), Expr::Const(0), &Type::INT);
+        }
+        Ok(DONE)
+    }
+
+    fn no_whole(&self, name: &str, e: &ast::Expr) -> Diagnostic {
+        let message = format!("this use of `{name}` is not supported here");
+        Diagnostic::new(e.at, message, "expected 0 for whole objects, as many as a constant says")
+            .help(ELSEWHERE)
     }
 }
 

@@ -67,6 +67,9 @@ impl Lower<'_> {
                 _ => return Err(Diagnostic::new(*at, "this is no single value", "")),
             },
         };
+        if let (TypeKind::Struct(_), Init::Value(e)) = (&ty.kind, init) {
+            return self.copy(&Place::Memory(addr, ty), e);
+        }
         let Expr::Const(base) = addr else { return Ok(()) };
         let mut all = Vec::new();
         parts(init, &ty, 0, &self.unit.structs, &mut all)?;

@@ -10,10 +10,28 @@ use crate::c::draft::Op;
 use crate::c::memory::cell;
 use crate::c::parse::ELSEWHERE;
 use crate::c::types::{Type, TypeKind};
-use crate::litmus::c::not;
+use crate::litmus::c::{folded, not};
 
 /// `EBUSY`.
 const BUSY: i64 = 16;
+
+/// What a function is called without `pthread_`; those of C11 that do the same have the same name.
+fn word(name: &str) -> Option<&str> {
+    if let Some(word) = name.strip_prefix("pthread_") {
+        return Some(word);
+    }
+    Some(match name {
+        "thrd_join" => "join",
+        "thrd_exit" => "exit",
+        "thrd_detach" => "detach",
+        "mtx_init" => "mutex_init",
+        "mtx_lock" => "mutex_lock",
+        "mtx_unlock" => "mutex_unlock",
+        "mtx_destroy" => "mutex_destroy",
+        _ if ["thrd_create", "mtx_trylock"].contains(&name) || name.starts_with("sem_") => name,
+        _ => return None,
+    })
+}
 
 impl Lower<'_> {
     /// Does what a function of pthreads does; `None` if it is none.
@@ -23,11 +41,15 @@ impl Lower<'_> {
         args: &[ast::Expr],
         e: &ast::Expr,
     ) -> Lowering<Option<Typed>> {
-        let Some(word) = name.strip_prefix("pthread_") else { return Ok(None) };
+        let Some(word) = word(name) else { return Ok(None) };
         match word {
             "create" => {
                 arity(name, args, 4, e)?;
-                self.create(args)?;
+                self.create(&args[0], &args[2], &args[3])?;
+            }
+            "thrd_create" => {
+                arity(name, args, 3, e)?;
+                self.create(&args[0], &args[1], &args[2])?;
             }
             "join" => {
                 arity(name, args, 2, e)?;
@@ -47,6 +69,9 @@ impl Lower<'_> {
             }
             "mutex_destroy"
             | "spin_destroy"
+            | "barrier_destroy"
+            | "barrierattr_init"
+            | "barrierattr_destroy"
             | "detach"
             | "attr_init"
             | "attr_destroy"
@@ -72,9 +97,55 @@ impl Lower<'_> {
                 arity(name, args, 1, e)?;
                 self.free(args, true)?;
             }
+            "mtx_trylock" => {
+                arity(name, args, 1, e)?;
+                let addr = self.lock_place(args)?;
+                let old = self.temp();
+                self.instr(Instr::Update { reg: old, addr, value: Expr::Const(1) });
+                return Ok(Some((Expr::Reg(old), Type::INT)));
+            }
+            "sem_init" => {
+                arity(name, args, 3, e)?;
+                let addr = self.lock_place(args)?;
+                let value = self.value(&args[2])?.0;
+                self.instr(Instr::Store { addr, value });
+            }
+            "sem_destroy" => {}
+            "sem_post" => {
+                arity(name, args, 1, e)?;
+                let addr = self.lock_place(args)?;
+                let reg = self.temp();
+                let value = Expr::binary(BinOp::Add, Expr::Reg(reg), Expr::Const(1));
+                self.instr(Instr::Update { reg, addr, value });
+            }
+            "sem_wait" | "sem_trywait" => {
+                arity(name, args, 1, e)?;
+                let addr = self.lock_place(args)?;
+                let old = self.temp();
+                let some = Expr::binary(BinOp::Gt, Expr::Reg(old), Expr::Const(0));
+                let value = Expr::binary(BinOp::Sub, Expr::Reg(old), some.clone());
+                self.instr(Instr::Update { reg: old, addr, value });
+                if word == "sem_trywait" {
+                    let failed = Expr::binary(BinOp::Sub, some, Expr::Const(1));
+                    return Ok(Some((failed, Type::INT)));
+                }
+                self.instr(Instr::Assume(some));
+            }
+            "barrier_init" => {
+                arity(name, args, 3, e)?;
+                let [count, arrived] = self.barrier(args)?;
+                let (value, from) = self.value(&args[2])?;
+                let value = self.converted(value, &from, &Type::INT);
+                self.instr(Instr::Store { addr: count, value });
+                self.instr(Instr::Store { addr: arrived, value: Expr::Const(0) });
+            }
+            "barrier_wait" => {
+                arity(name, args, 1, e)?;
+                return self.meet(args).map(Some);
+            }
             _ => {
                 let message = format!("`{name}` is not supported here");
-                let expected = "of pthreads, threads, mutexes and spin locks are";
+                let expected = "threads, mutexes, spin locks, barriers and semaphores are";
                 return Err(Diagnostic::new(e.at, message, expected).help(ELSEWHERE));
             }
         }
@@ -101,6 +172,37 @@ impl Lower<'_> {
         }
     }
 
+    /// Where a barrier has how many it waits for, and how many came in all.
+    fn barrier(&mut self, args: &[ast::Expr]) -> Lowering<[Expr; 2]> {
+        match self.pointed(&args[0])? {
+            Place::Memory(addr, ty) if ty.kind == TypeKind::Barrier => {
+                let second = Expr::binary(BinOp::Add, addr.clone(), Expr::Const(4));
+                Ok([cell(addr, &Type::INT), cell(folded(second), &Type::INT)])
+            }
+            _ => Err(Diagnostic::new(args[0].at, "this is no barrier", "expected its address")),
+        }
+    }
+
+    /// Comes to a barrier, and waits until all of a round have come.
+    fn meet(&mut self, args: &[ast::Expr]) -> Lowering<Typed> {
+        let [count, arrived] = self.barrier(args)?;
+        let (all, before, now) = (self.temp(), self.temp(), self.temp());
+        let made = |op, l, r| Expr::binary(op, l, r);
+        let one = || Expr::Const(1);
+        self.instr(Instr::Load { reg: all, addr: count });
+        let value = made(BinOp::Add, Expr::Reg(before), one());
+        self.instr(Instr::Update { reg: before, addr: arrived.clone(), value });
+        self.instr(Instr::Load { reg: now, addr: arrived });
+        // Who comes too early goes no further: its runs are those of one who looks later.
+        let round = made(BinOp::Div, Expr::Reg(before), Expr::Reg(all));
+        let whole = made(BinOp::Mul, made(BinOp::Add, round, one()), Expr::Reg(all));
+        self.instr(Instr::Assume(made(BinOp::Ge, Expr::Reg(now), whole)));
+        let place = made(BinOp::Rem, Expr::Reg(before), Expr::Reg(all));
+        let last = made(BinOp::Eq, place, made(BinOp::Sub, Expr::Reg(all), one()));
+        // `PTHREAD_BARRIER_SERIAL_THREAD` for one of them.
+        Ok((made(BinOp::Sub, Expr::Const(0), last), Type::INT))
+    }
+
     /// What an argument points to. The address of a variable need not be one in memory.
     pub(super) fn pointed(&mut self, arg: &ast::Expr) -> Lowering<Place> {
         if let ExprKind::AddressOf(inner) = &arg.kind {
@@ -116,12 +218,16 @@ impl Lower<'_> {
         }
     }
 
-    fn create(&mut self, args: &[ast::Expr]) -> Lowering<()> {
-        let Place::Memory(handle, Type { kind: TypeKind::Thread, .. }) = self.pointed(&args[0])?
+    fn create(
+        &mut self,
+        thread: &ast::Expr,
+        mut start: &ast::Expr,
+        arg: &ast::Expr,
+    ) -> Lowering<()> {
+        let Place::Memory(handle, Type { kind: TypeKind::Thread, .. }) = self.pointed(thread)?
         else {
-            return Err(Diagnostic::new(args[0].at, "this is no `pthread_t *`", ""));
+            return Err(Diagnostic::new(thread.at, "this is no `pthread_t *`", ""));
         };
-        let mut start = &args[2];
         while let ExprKind::AddressOf(inner) | ExprKind::Cast(_, inner) = &start.kind {
             start = inner;
         }
@@ -133,7 +239,7 @@ impl Lower<'_> {
             let message = "what the thread does is not known";
             return Err(Diagnostic::new(start.at, message, "expected a function of this file"));
         };
-        let (arg, from) = self.value(&args[3])?;
+        let (arg, from) = self.value(arg)?;
         let arg = self.converted(arg, &from, &Type::VOID.pointer());
         self.step(Op::Create { handle, function, arg });
         Ok(())

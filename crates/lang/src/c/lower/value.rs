@@ -5,7 +5,7 @@ use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
-use crate::c::memory::cell;
+use crate::c::memory::{TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
 use crate::c::visit::parts;
 use crate::litmus::c::{binary, folded, not};
@@ -27,8 +27,11 @@ impl Lower<'_> {
     ) -> Lowering<Typed> {
         match &e.kind {
             ExprKind::Number(n, ty) => Ok((Expr::Const(*n), ty.clone())),
-            ExprKind::Text => Err(Diagnostic::new(e.at, "text is not supported here", "")
-                .help(crate::c::parse::ELSEWHERE)),
+            // Where a text is; it cannot be read.
+            ExprKind::Text => {
+                let addr = TEXTS + Value::from(e.at.start);
+                Ok((Expr::Const(addr), Type::int(1, true).pointer()))
+            }
             ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
                 let place = self.place(e)?;
                 self.load(place, to, e)
@@ -64,7 +67,7 @@ impl Lower<'_> {
             ExprKind::Binary(op, both) => {
                 let left = self.value(&both.0)?;
                 let right = self.value(&both.1)?;
-                self.combined(*op, left, right, e)
+                Ok(self.combined(*op, left, right))
             }
             ExprKind::Select(all) => self.selected(all),
             ExprKind::Assign(op, both) => self.assigned(*op, &both.0, &both.1),
@@ -196,49 +199,35 @@ impl Lower<'_> {
     }
 
     /// Two operands combined as C does.
-    pub(super) fn combined(
-        &mut self,
-        op: BinOp,
-        (l, lt): Typed,
-        (r, rt): Typed,
-        e: &ast::Expr,
-    ) -> Lowering<Typed> {
+    pub(super) fn combined(&self, op: BinOp, (l, lt): Typed, (r, rt): Typed) -> Typed {
         let structs = &self.unit.structs;
         let made = |op, l, r| folded(Expr::binary(op, l, r));
         match (op, lt.pointee(), rt.pointee()) {
             (BinOp::Add | BinOp::Sub, Some(to), None) => {
                 let size = Expr::Const(to.size(structs));
-                Ok((made(op, l, scaled(r, size)), lt))
+                (made(op, l, scaled(r, size)), lt)
             }
             (BinOp::Add, None, Some(to)) => {
                 let size = Expr::Const(to.size(structs));
-                Ok((made(op, scaled(l, size), r), rt))
+                (made(op, scaled(l, size), r), rt)
             }
             (BinOp::Sub, Some(to), Some(_)) => {
                 let size = to.size(structs).max(1);
-                Ok((made(BinOp::Div, made(op, l, r), Expr::Const(size)), Type::LONG))
+                (made(BinOp::Div, made(op, l, r), Expr::Const(size)), Type::LONG)
             }
             (BinOp::Div | BinOp::Rem, None, None) => {
                 let common = lt.machine().common(rt.machine());
                 if common.bytes() < 8 || common.signed() {
                     let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
-                    return Ok((value, Type::of_machine(ty)));
+                    return (value, Type::of_machine(ty));
                 }
                 let l = common.convert(l, lt.machine());
-                match common.convert(r, rt.machine()) {
-                    Expr::Const(by) if by > 0 => {
-                        Ok((unsigned_division(op, l, by), Type::of_machine(common)))
-                    }
-                    _ => {
-                        let message = "division of unsigned numbers of 64 bits by a variable is \
-                                       not supported here";
-                        Err(Diagnostic::new(e.at, message, "expected a constant"))
-                    }
-                }
+                let r = common.convert(r, rt.machine());
+                (unsigned_division(op, l, r), Type::of_machine(common))
             }
             _ => {
                 let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
-                Ok((value, Type::of_machine(ty)))
+                (value, Type::of_machine(ty))
             }
         }
     }
@@ -299,7 +288,8 @@ impl Lower<'_> {
         if let ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) = &e.kind
             && let Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) = self.place(e)?
         {
-            return Ok((addr, Type::clone(&of), Some(n)));
+            // An array without a size ends where the memory of its struct does.
+            return Ok((addr, Type::clone(&of), Some(n).filter(|n| *n > 0)));
         }
         let (addr, ty) = self.value(e)?;
         match ty.pointee() {
@@ -364,12 +354,43 @@ impl Lower<'_> {
             self.write(Place::Reg(reg, ty.clone()), value, &source);
             return Ok((Expr::Reg(reg), ty));
         }
+        if op.is_none() && is_place(from) && is_place(to) {
+            let ty = self.type_of(to)?;
+            if let TypeKind::Struct(_) = ty.kind {
+                let place = self.place(to)?;
+                self.copy(&place, from)?;
+                return Ok((Expr::Const(0), Type::VOID));
+            }
+        }
         let right = self.value(from)?;
         let place = self.place(to)?;
         match op {
             None => self.store(place, right, to),
             Some(op) => self.changed(place, op, right, false, to),
         }
+    }
+
+    /// Copies a struct, one number or pointer after the other.
+    pub(super) fn copy(&mut self, to: &Place, from: &ast::Expr) -> Lowering<()> {
+        let (Place::Memory(to, ty), Place::Memory(source, other)) = (to, self.place(from)?) else {
+            return Err(Diagnostic::new(from.at, "this is no struct", ""));
+        };
+        if ty.kind != other.kind {
+            let what = other.describe(&self.unit.structs);
+            return Err(Diagnostic::new(from.at, format!("this has the type `{what}`"), ""));
+        }
+        let mut all = Vec::new();
+        ty.each_scalar(&self.unit.structs, (0, ""), &mut |offset, _, ty| {
+            all.push((offset, Type { atomic: false, ..ty.clone() }));
+        });
+        let moved = |e: &Expr, by| folded(Expr::binary(BinOp::Add, e.clone(), Expr::Const(by)));
+        for (offset, ty) in all {
+            let used = self.used;
+            let value = self.load(Place::Memory(moved(&source, offset), ty.clone()), None, from)?;
+            self.write(Place::Memory(moved(to, offset), ty), value.0, &value.1);
+            self.used = used;
+        }
+        Ok(())
     }
 
     /// `++` and `--`.
@@ -388,9 +409,9 @@ impl Lower<'_> {
         e: &ast::Expr,
     ) -> Lowering<Typed> {
         match place {
-            Place::Memory(addr, ty) if ty.atomic => self.update(addr, &ty, op, right, old, e),
+            Place::Memory(addr, ty) if ty.atomic => Ok(self.update(addr, &ty, op, right, old)),
             Place::Reg(reg, ty) => {
-                let (sum, from) = self.combined(op, (Expr::Reg(reg), ty.clone()), right, e)?;
+                let (sum, from) = self.combined(op, (Expr::Reg(reg), ty.clone()), right);
                 if old {
                     let before = self.temp();
                     self.assign(before, Expr::Reg(reg));
@@ -402,7 +423,7 @@ impl Lower<'_> {
             }
             Place::Memory(..) => {
                 let (before, ty) = self.load(place.clone(), None, e)?;
-                let (sum, from) = self.combined(op, (before.clone(), ty.clone()), right, e)?;
+                let (sum, from) = self.combined(op, (before.clone(), ty.clone()), right);
                 let sum = self.converted(sum, &from, &ty);
                 self.write(place, sum.clone(), &ty);
                 Ok((if old { before } else { sum }, ty))
@@ -443,24 +464,49 @@ fn inside(at: Expr, index: &Expr, count: Option<Value>) -> Expr {
     Expr::select(Expr::binary(BinOp::And, low, high), at, Expr::Const(0))
 }
 
-/// Division of unsigned numbers of 64 bits by a positive number: half of what is divided is not
-/// negative, and its quotient is at most one too small when doubled.
-fn unsigned_division(op: BinOp, l: Expr, by: Value) -> Expr {
+/// Whether an expression may name a struct.
+fn is_place(e: &ast::Expr) -> bool {
+    let kind = &e.kind;
+    matches!(
+        kind,
+        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
+    )
+}
+
+/// Division of unsigned numbers of 64 bits.
+fn unsigned_division(op: BinOp, l: Expr, by: Expr) -> Expr {
     let made = |op, l, r| folded(Expr::binary(op, l, r));
-    if by.count_ones() == 1 {
+    if let Expr::Const(by) = by
+        && by > 0
+        && by.count_ones() == 1
+    {
         return match op {
             BinOp::Div => made(BinOp::Shr, l, Expr::Const(Value::from(by.trailing_zeros()))),
             _ => made(BinOp::BitAnd, l, Expr::Const(by - 1)),
         };
     }
-    let half = made(BinOp::Div, made(BinOp::Shr, l.clone(), Expr::Const(1)), Expr::Const(by));
-    let low = made(BinOp::Shl, half, Expr::Const(1));
-    let rest = made(BinOp::Sub, l, made(BinOp::Mul, low.clone(), Expr::Const(by)));
-    // The rest is below twice the divisor; compared as unsigned numbers.
     let flip = |e| made(BinOp::BitXor, e, Expr::Const(Value::MIN));
-    let more = made(BinOp::Ge, flip(rest.clone()), Expr::Const(by ^ Value::MIN));
-    match op {
+    let at_least = |l: &Expr| made(BinOp::Ge, flip(l.clone()), flip(by.clone()));
+    let rest_of = |l: Expr, times| made(BinOp::Sub, l, made(BinOp::Mul, times, by.clone()));
+    // By a number that is not negative as one with a sign: half of what is divided is not negative
+    // either, and its quotient is at most one too small when doubled.
+    let half = made(BinOp::Div, made(BinOp::Shr, l.clone(), Expr::Const(1)), by.clone());
+    let low = made(BinOp::Shl, half, Expr::Const(1));
+    let rest = rest_of(l.clone(), low.clone());
+    let more = at_least(&rest);
+    let small = match op {
         BinOp::Div => made(BinOp::Add, low, more),
-        _ => made(BinOp::Sub, rest, made(BinOp::Mul, more, Expr::Const(by))),
+        _ => rest_of(rest, more),
+    };
+    // By one of 2^63 or more: it fits once or not at all.
+    let once = at_least(&l);
+    let large = match op {
+        BinOp::Div => once,
+        _ => rest_of(l, once),
+    };
+    match made(BinOp::Lt, by.clone(), Expr::Const(0)) {
+        Expr::Const(0) => small,
+        Expr::Const(_) => large,
+        is_large => Expr::select(is_large, large, small),
     }
 }

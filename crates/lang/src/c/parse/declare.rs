@@ -371,9 +371,16 @@ impl Parser {
         while !self.take("}") {
             let specifiers = self.specifiers()?;
             loop {
-                let declared = self.declarator(specifiers.ty.clone())?;
+                let mut declared = self.declarator(specifiers.ty.clone())?;
                 if self.is(":") {
                     return Err(self.refused(self.span(), "bit-fields are"));
+                }
+                // An array without a size ends a struct; how long it is depends on the allocation.
+                if let TypeKind::Array(of, -1) = &declared.ty.kind
+                    && *self.ahead(1) == Kind::Sign("}")
+                    && !members.is_empty()
+                {
+                    declared.ty = Type::plain(TypeKind::Array(of.clone(), 0));
                 }
                 let unknown = match &declared.ty.kind {
                     TypeKind::Void | TypeKind::Array(_, -1) => true,

@@ -47,9 +47,11 @@ fn known(name: &str) -> Option<(Value, Type)> {
     let int = |n| Some((n, Type::INT));
     match name {
         "NULL" => Some((0, Type::VOID.pointer())),
-        "true" | "PTHREAD_BARRIER_SERIAL_THREAD" | "EXIT_FAILURE" => int(1),
+        "true" | "EXIT_FAILURE" | "thrd_busy" | "mtx_recursive" => int(1),
+        "thrd_error" | "mtx_timed" => int(2),
+        "PTHREAD_BARRIER_SERIAL_THREAD" => int(-1),
         "false" | "EXIT_SUCCESS" | "PTHREAD_MUTEX_INITIALIZER" | "ATOMIC_FLAG_INIT" => int(0),
-        "PTHREAD_PROCESS_PRIVATE" => int(0),
+        "PTHREAD_PROCESS_PRIVATE" | "thrd_success" | "mtx_plain" => int(0),
         "INT_MAX" | "INT32_MAX" => int(Value::from(i32::MAX)),
         "INT_MIN" | "INT32_MIN" => int(Value::from(i32::MIN)),
         "UINT_MAX" | "UINT32_MAX" => Some((Value::from(u32::MAX), Type::int(4, false))),
