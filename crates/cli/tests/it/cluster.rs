@@ -168,7 +168,7 @@ fn what_takes_one_process_is_refused() {
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             cilk SC holds: no assertion fails, the final states are as asked (576 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
-            clh-3 SC holds: the forbidden control points are never reached together (2068 nodes searched)
+            clh-3 SC holds: the forbidden control points are never reached together (1200 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             clh-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
             clh SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)

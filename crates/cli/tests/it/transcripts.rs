@@ -427,7 +427,7 @@ fn reach_trencher_and_memorax() {
         ],
         "",
         expect![[r#"
-            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1690,"algorithm":"sc","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"sc","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":862,"algorithm":"sc","schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
             {"file":"corpus/trencher/clh-3.txt","question":"reach","model":"tso","verdict":"holds","certified":"too large","time_s":_,"name":"clh-3","reachable":false,"explored":1939,"algorithm":"eager","schema":1}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"sc","verdict":"holds","certified":true,"time_s":_,"name":"dekker-fenced","reachable":false,"explored":6,"algorithm":"sc","schema":1}
             {"file":"corpus/trencher/dekker-fenced.txt","question":"reach","model":"tso","verdict":"holds","certified":true,"time_s":_,"name":"dekker-fenced","reachable":false,"explored":7,"algorithm":"eager","schema":1}

@@ -5,7 +5,8 @@
 //! and the locations that belong to each (as in `flag[3]`) are swapped as well. That this is so is
 //! checked on the whole program, see [`Swap`]; a program in which such numbers are computed with
 //! keeps its threads apart, and so does one in which addresses are computed, but for the cells of an
-//! array that threads have by their numbers (as in `next[pred]`, see [`Indexed`]).
+//! array that threads have by their numbers (as in `next[pred]`, see [`Indexed`]) and for pointers that
+//! are only passed on (as the nodes of a queue lock): there a number is the address of its cell.
 //!
 //! Of all rows that differ only in the places of interchangeable threads one is searched: the one
 //! whose threads are in the order of what they look like from outside. Threads that look the same
@@ -100,6 +101,9 @@ impl Swap {
         swap.addrs.retain(|(x, y)| x != y);
         swap.values.sort_unstable();
         swap.values.dedup();
+        if has_pointers(program) {
+            swap.addrs.extend_from_slice(&swap.values);
+        }
         swap.addrs.sort_unstable();
         swap.addrs.dedup();
         let one_to_one = |pairs: &[(Value, Value)]| {
@@ -207,6 +211,7 @@ impl Swap {
         let instrs = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
         let plain_addr = |e: &Expr| match e {
             Expr::Const(_) => true,
+            Expr::Reg(_) => self.swaps_pointers(),
             e => Indexed::of(e).is_some_and(|cells| self.swaps_cells(&cells)),
         };
         let swaps = !self.values.is_empty();
@@ -233,6 +238,12 @@ impl Swap {
         let ids = self.values.iter().flat_map(|&(x, y)| [x, y]);
         cells.numbers().chain(ids).all(moved)
             && swapped(&self.addrs, cells.outside) == cells.outside
+    }
+
+    /// Whether numbers and addresses are swapped alike.
+    fn swaps_pointers(&self) -> bool {
+        let mut all = self.values.iter().chain(&self.addrs).flat_map(|&(x, y)| [x, y]);
+        all.all(|v| self.value(v) == swapped(&self.addrs, v))
     }
 
     fn is_nothing(&self) -> bool {
@@ -328,6 +339,17 @@ impl Swap {
             *addr = swapped(&self.addrs, *addr);
         }
     }
+}
+
+/// Whether some address is what a register holds.
+fn has_pointers(program: &Program) -> bool {
+    let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+    edges.any(|edge| match &edge.instr {
+        Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
+            matches!(addr, Expr::Reg(_))
+        }
+        _ => false,
+    })
 }
 
 /// The address of a cell of an array, as front ends write it for `a[r]`: `base + r` if r is in
@@ -448,6 +470,8 @@ pub(crate) mod tests {
         let (numbered, private) = (rng.one_in(2), rng.one_in(2));
         // Some look at the location of the thread whose number is in a register.
         let indexes = numbered && private && Rng::new(!seed).one_in(2);
+        // Some pass on pointers: their number is the address of their location.
+        let points = numbered && private && !indexes && Rng::new(seed ^ !0 << 32).one_in(2);
         program.threads.truncate(1);
         let thread = program.threads[0].clone();
         let copies = 2 + rng.below(2);
@@ -455,11 +479,15 @@ pub(crate) mod tests {
             .map(|t| {
                 let mut copy = thread.clone();
                 for edge in copy.points.iter_mut().flat_map(|p| &mut p.edges) {
-                    let own = |v| if numbered && v == 2 { 10 + t } else { v };
+                    let first = if points { 20 } else { 10 };
+                    let own = |v| if numbered && v == 2 { first + t } else { v };
                     let at = |v| if private && v == 1 { 20 + t } else { v };
                     let to = |addr: &mut Expr| match addr {
                         Expr::Const(0) if indexes && !thread.regs.is_empty() => {
                             *addr = cell(RegId(0), 10, 10..10 + copies as Value, 0);
+                        }
+                        Expr::Const(0) if points && !thread.regs.is_empty() => {
+                            *addr = Expr::Reg(RegId(0));
                         }
                         addr => map_constants(addr, &at),
                     };
@@ -507,5 +535,8 @@ pub(crate) mod tests {
         };
         let indexed = (0..500).filter(|&s| indexes(s) && !classes(s).is_empty()).count();
         assert!(indexed > 10, "{indexed} of 500 have cells by numbers");
+        let with_ids = |s| classes(s).iter().any(|c| !c.ids.is_empty());
+        let pointing = (0..2_000).filter(|&s| has_pointers(&copies(s)) && with_ids(s)).count();
+        assert!(pointing > 10, "{pointing} of 2,000 pass on pointers");
     }
 }
