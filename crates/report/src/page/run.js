@@ -61,7 +61,9 @@ function showRun(a, run, source) {
   const names = run.threads.map((t, i) => t.name || `T${i}`);
   const columns = names.map((_, i) => i).filter((i) => run.steps.some((s) => s.thread === i));
   const onCycle = new Set((run.cycle || []).flatMap((c) => [c.from, c.to]));
-  const late = new Map((run.late || []).map((l) => [l.store, l.behind]));
+  // Of many stores that wait, those tell what went wrong that others could notice.
+  const telling = new Set(run.telling || []);
+  const late = new Map((run.late || []).filter((l) => !telling.size || telling.has(l.store)).map((l) => [l.store, l.behind]));
   const waits = bars(run);
   const byNumber = new Map(run.steps.filter((s) => s.kind === "store" || s.kind === "free").map((s) => [s.n, s]));
   const last = run.steps.length - 1;
@@ -139,7 +141,7 @@ function showRun(a, run, source) {
       const queue = after.buffers[c];
       return make("div", { class: `lane ${s.thread === c ? "now" : ""}` },
         make("div", { class: "who" }, make("strong", {}, names[c]),
-          make("div", { class: "code" }, s.thread === c ? told(s).filter(Boolean).join(": ") : " ")),
+          make("div", { class: "code" }, s.thread === c ? told(s).filter(Boolean).join(": ").replace(";: ", "; ") : " ")),
         buffered && !sc && make("div", { class: "queue code", role: "img",
           "aria-label": `store buffer of ${names[c]}: ${queue.length ? queue.map((e) => `${e.x}=${e.value}`).join(", then ") : "empty"}` },
         queue.length ? [...queue].reverse().map((e) =>
