@@ -1,9 +1,10 @@
 //! Real code in: compilers called so that what they build can be controlled.
 //!
-//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`], [`bits`] and
-//! [`endless`] what is done about inline assembly, bit-fields and empty loops on the way (and `unannounced` about what gcc forgets, `unused` about additions whose results nobody uses), and
-//! [`compile`](compile()) does it, and looks at what is linked in; [`runtime`] is the library that is linked in; [`source`] says where
-//! statements can be put into a source.
+//! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`] looks at inline
+//! assembly, [`bits`] at bit-fields, `unannounced` at accesses that gcc does not announce, `unused`
+//! at additions whose results nobody uses, [`endless`] at empty loops, `linked` at what the linker
+//! takes that is not ours; [`compile`](compile()) does it. [`runtime`] is the library of `rt`,
+//! which `build.rs` packs; [`source`] says where statements can be put into a source.
 
 pub mod assembly;
 pub mod bits;

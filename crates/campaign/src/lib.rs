@@ -8,7 +8,8 @@
 //! 3. `explore` follows strategies, phase after phase, and collects [`Findings`];
 //! 4. `replay` executes findings again, which makes evidence of them ([`Shown`]);
 //! 5. `judge` makes verdicts of all findings and of what was not explored: [`Answer`];
-//! 6. `advice` finds the fewest changes of the source against all of them.
+//! 6. `advice` finds the fewest changes of the source against all of them, and `language` what C11 and Rust
+//!    ask for beyond these; `debugger` stops a real one at the late store.
 //!
 //! No step drops a finding: what was not executed again, or did not come out the same, is in the
 //! answer as that ([`Shown`]), and an answer holds only if there is none at all and everything was
@@ -16,6 +17,23 @@
 //!
 //! Nothing is printed here, and nothing is global: the program is behind [`Runtime`], the clock, the
 //! progress line and Ctrl-C are behind [`Control`].
+//!
+//! # The files
+//!
+//! `lib.rs` is the way from a question to an answer, and each file a step of it: `config.rs` makes
+//! the one configuration that every run of the program is a variation of (`live/src/wire/config.rs`
+//! writes and reads it), `isolate.rs` finds out whether executions may share a process,
+//! `explore.rs` follows strategies, with several of the program at a time by `sharing.rs`, and
+//! collects what is heard (`heard.rs`) as findings (`findings.rs`), `replay.rs` executes these
+//! again as logs for the monitors (`log.rs`), `judge.rs` makes verdicts of all of them
+//! (`answer.rs`): `failures.rs` says what led to failures, `waits.rs` what threads wait for that
+//! cannot go on, `consequences.rs` looks for executions with store buffers that fail because of a
+//! pair, `accepted.rs` says which pairs the user knows. `advice.rs` finds the fewest changes of the
+//! source (`sources.rs`). `runtime.rs` has the two seams: who runs the program (`child.rs`, several
+//! of it `child/workers.rs`, or in tests a program that is only data), and who has the clock and
+//! Ctrl-C. `facts.rs` is what is known about a program before it runs, with `symbols.rs` (places in
+//! the source), `variables.rs` (names of data), `unseen.rs`, and `channels.rs` and `locks.rs`
+//! (where those of Rust wait). No finding is dropped on the way.
 
 mod accepted;
 mod advice;

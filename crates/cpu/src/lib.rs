@@ -3,6 +3,12 @@
 //!
 //! A test for x86 is run as it is written, instruction by instruction. Of a test in C, each access is
 //! the instruction that the models take it for, and the compiler reorders nothing.
+//!
+//! # The files
+//!
+//! `assembly.rs` makes C of the assembly that `lang/src/litmus/x86/assemble.rs` has of a test,
+//! `functions.rs` of the program of a test in C; `harness.c` runs it, `child.rs` compiles that and
+//! hears what it counts, `judge.rs` says what it means.
 
 mod assembly;
 mod child;

@@ -22,6 +22,27 @@
 //! let reordered = answer.reordered.expect("what is reordered");
 //! assert!(reordered.store < reordered.access);
 //! ```
+//!
+//! # The files
+//!
+//! Each room is a way to look at a program, and `mod.rs` says which; a file imports only from what
+//! stands above it in this list, or in its own room:
+//! - `answer.rs`, `meter.rs`, `team.rs`, `keep.rs`, `flow.rs`, `liveness.rs`, `memory.rs`,
+//!   `intern.rs`: what all of them need;
+//! - `sc/`: its SC runs, as packed rows, with reductions; `moves.rs` has the sleep sets;
+//!   `packed/outbox.rs` says where successors go (own table, other threads), `spread.rs` that they
+//!   go to other processes, as `wire.rs` packs them; `kept.rs` keeps a search and goes on with it;
+//! - `buffers/`: the machine with its store buffers, and all final states; `roles.rs` says which
+//!   locations are shared at all, `alike.rs` which threads do the same;
+//! - `abstraction/`: counters that grow for ever, by their order and small gaps;
+//! - `robust/`: is anything done that SC does not do? One pending store, attacks, triangular races,
+//!   and the runs that show it;
+//! - `tso/`: everything that a program asks under TSO or PSO without all contents of its buffers:
+//!   lazy, dual (under PSO with a queue per thread and address), runs with late stores that are tried,
+//!   and the portfolio that races them (`reach.rs` at the root says who answers);
+//! - `fence/`: the cheapest fences; `lang/src/patch.rs` writes them into the text;
+//! - `transactions/`: are all executions serializable?
+//! - `monitored/`: some executions, each run through the monitors of `monitor`.
 
 mod abstraction;
 mod answer;

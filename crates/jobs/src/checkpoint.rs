@@ -38,9 +38,28 @@ const MOST_OF_A_WORD: usize = 4096;
 const PAUSE: Duration = Duration::from_millis(250);
 const TIMES: u32 = 15;
 
-/// Refuses files that an input would be lost to.
+/// Refuses to write where an input, or anything else that is no checkpoint, would be lost.
 pub fn check<P: AsRef<Path>>(args: Option<&CheckpointArgs>, inputs: &[P]) -> Result<()> {
-    spare_inputs("--checkpoint", args.and_then(|args| args.write.as_deref()), inputs)
+    let path = args.and_then(|args| args.write.as_deref());
+    spare_inputs("--checkpoint", path, inputs)?;
+    let Some(path) = path else { return Ok(()) };
+    let name = path.display();
+    match std::fs::metadata(path) {
+        Ok(data) if !data.is_file() => bail!("--checkpoint {name}: that is no file"),
+        Ok(data) if data.len() > 0 && !begins(path)? => {
+            bail!("--checkpoint {name}: that file is no checkpoint, and would be overwritten")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file begins as checkpoints do.
+fn begins(path: &Path) -> Result<bool> {
+    let failed = || format!("failed to read {}", path.display());
+    let mut begin = Vec::new();
+    let file = File::open(path).with_context(failed)?;
+    file.take(BEGIN.len() as u64).read_to_end(&mut begin).with_context(failed)?;
+    Ok(begin == BEGIN)
 }
 
 /// Asks a question whose search is kept. What there is to say about that is noted.

@@ -1,5 +1,12 @@
 //! Text to [`Program`] and back, for the five input languages. Each language is a module with a
 //! syntax tree, a parser (text to tree), a compiler (tree to program) and a printer (tree to text).
+//!
+//! # The files
+//!
+//! In `lang/src/c`, `preprocess.rs` and `parse/` make a tree, `lower/` a draft of each thread with
+//! all functions in the places of their calls, `specialise.rs` runs `main` as far as it is decided
+//! and so finds the threads, `tidy.rs` makes threads of drafts. What it shares with tests in C, the
+//! arithmetic and the orders, is in `litmus/c`.
 
 mod balanced;
 mod c;

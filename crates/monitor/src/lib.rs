@@ -24,6 +24,12 @@
 //! assert_eq!(reports.len(), 1);
 //! assert_eq!((reports[0].store.loc, reports[0].access.thread), (x, 1));
 //! ```
+//!
+//! # The files
+//!
+//! `engine.rs` is the fast path of both monitors, `reference.rs` the definition that it is compared
+//! with, `sober.rs` the second TSO monitor, `watch.rs` all of it for one log. It knows nothing of
+//! programs.
 
 mod engine;
 mod monitor;

@@ -4,11 +4,6 @@
 //!
 //! Without `WEAKSPOT_RUN` in the environment it does nothing.
 //!
-//! Rooms: `entry` is how calls of the program come in; `access` announces its loads and stores,
-//! `sync` what threads do with each other, `world` what they do with the kernel; `schedule` lets one
-//! thread after the other run; `memory` is put back after each execution; `execution` goes from the
-//! first execution to the last.
-//!
 //! What the `unsafe` in here relies on, besides what each block says:
 //! - There is one thread of the system while the program is under control.
 //! - Functions that stand in for one of libc get what the caller would have given to that one
@@ -26,6 +21,20 @@
 //! runtime is borrowed from an `Rt`; a call that takes `&mut Rt` needs all of it, which ends every
 //! such borrow. Each thread that is in the middle of a call has an `Rt` of its own, but only that of
 //! the thread that runs is in use.
+//!
+//! # The files
+//!
+//! Calls of the program come in through `entry/`, which keeps the caller's registers and calls libc
+//! where the program is not under control. `access/` announces loads and stores, `sync/` what
+//! threads do with each other, `world/` what they do with time, files and the kernel; all of them
+//! take turns through `schedule/`, where threads are coroutines and a strategy is asked who goes
+//! on. `execution/` is the keeper and its worker, a process that runs `main` again and again, after
+//! `memory/` has put back what it changed; there `blocks.rs` knows what belongs to blocks of the
+//! heap, `frames.rs` which variables on stacks others use, and `errors.rs` what is wrong with an
+//! access. What outlives a worker is in the arena (`memory/arena.rs`). `lib.rs` has the parts of
+//! all that and says who may switch to another thread: a function that takes `&mut Rt`, and no
+//! other, so that the compiler ends every borrow before a switch. `config.rs` is what the library
+//! is told, `report.rs` what it reports.
 
 mod access;
 mod config;

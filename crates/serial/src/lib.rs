@@ -1,4 +1,18 @@
 //! Questions about transactions: is an execution, or a trace of one, serializable under SC and TSO?
+//!
+//! # The files
+//!
+//! `online.rs` are the monitors for executions, one call per event, on the graph of `graph.rs`;
+//! `online/sc.rs` is the path of those without commits, `graph/compact.rs` keeps the graph small.
+//! `trace.rs` goes through the stages for traces: `runs.rs` tries executions, `groups.rs` says
+//! between which transactions there may be cycles at all, `points.rs` which ones have a point in
+//! time each, `part.rs` what a cycle is, `chains.rs` searches them, `cycles.rs` asks SAT;
+//! `acyclic.rs` is the graph that says which directions are possible together; `tidy.rs` and
+//! `shortest.rs` make what was found easy to read. For logs, `core/src/serial/log.rs` makes events
+//! of transactions from those of a log, `follow.rs` is all of it for one log, with the passes that
+//! check cycles and orders (`core/src/serial/stream.rs`) and find out what they are about,
+//! `journal.rs` the notes that stand in for these passes when the log is a pipe; `fenced.rs` adds
+//! fences.
 
 mod acyclic;
 mod chains;

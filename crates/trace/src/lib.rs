@@ -5,6 +5,16 @@
 //! that is still being written.
 //! `docs/reference/logs.md` describes the formats for users, `docs/reference/wslog.md` the binary one byte by byte,
 //! `docs/reference/histories-files.md` those of histories.
+//!
+//! # The files
+//!
+//! `reader.rs` drives one decoder per format (`lines.rs` with `text.rs` or `rapid.rs`, `json/`,
+//! `wslog/`) over what has arrived (`source.rs`) and hands out batches of 16-byte events
+//! (`core/src/log.rs`); `names.rs` keeps the tables of names, `writer.rs` goes the other way.
+//! Histories are in `history/`: a decoder per format reads item by item from what has arrived
+//! (`scan.rs`), `build.rs` sorts by thread and finds what reads read, `op_reader.rs` hands single
+//! operations out of a log that is still written, `write.rs` goes the other way; `transactions.rs`
+//! keeps together what a transaction did, `elle.rs` reads Jepsen's files so.
 
 mod decoded;
 mod error;

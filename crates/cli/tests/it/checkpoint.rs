@@ -2,7 +2,7 @@
 //! happened.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -206,6 +206,9 @@ fn other_files_are_refused() {
     refused(&["robust", "--checkpoint", &file, &program], "expected --model tso, pso or pso-own");
     let why = "would overwrite the input";
     refused(&["reach", "--model", "sc", "--checkpoint", &program, &program], why);
+    let why = "that file is no checkpoint, and would be overwritten";
+    refused(&["reach", "--model", "sc", "--checkpoint", &other, &program], why);
+    refused(&["reach", "--model", "sc", "--checkpoint", "/dev/null", &program], "that is no file");
     let nowhere = folder.path("no/such/folder");
     refused(&["reach", "--model", "sc", "--checkpoint", &nowhere, &program], "failed to write");
     // A question that takes another search.
@@ -218,14 +221,17 @@ fn other_files_are_refused() {
 /// A disk that is full: the answer is as it was, and a search that ends at a limit says that it is lost.
 #[test]
 fn a_checkpoint_that_cannot_be_written_is_an_error() {
-    if !Path::new("/dev/full").exists() {
-        return;
-    }
     let folder = Folder::new();
     let program = folder.write("p.weak", &counting(30, [30, 0, 0]));
-    let words =
-        ["reach", "--model", "sc", "--timeout", "400ms", "--checkpoint", "/dev/full", &program];
-    let ran = run(&words, "");
-    assert_eq!(ran.code, Some(2), "{} {}", ran.out, ran.err);
-    assert!(ran.err.contains("error: ") && ran.err.contains("/dev/full"), "{}", ran.err);
+    let file = folder.path("kept");
+    let out = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_weakspot"))
+        .args(["reach", "--model", "sc", "--timeout", "400ms", "--checkpoint", &file, &program])
+        .output()
+        .expect("started");
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{err}");
+    assert!(err.contains("error: ") && err.contains(&file), "{err}");
+    assert!(!Path::new(&file).exists(), "half of a checkpoint");
 }
