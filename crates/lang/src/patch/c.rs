@@ -34,7 +34,9 @@ impl Finder<'_> {
         for stmt in &block.stmts {
             // No statement may stand between a label and a declaration, or before a case.
             let is_label = matches!(stmt.kind, StmtKind::Case(_) | StmtKind::Label(_));
-            if !stmt.expanded && !is_label {
+            // A `;` alone is often what is left of a macro; the next place is as good.
+            let is_empty = matches!(stmt.kind, StmtKind::Empty);
+            if !stmt.expanded && !is_label && !is_empty {
                 self.before(last, stmt);
             }
             self.inside(stmt);

@@ -259,6 +259,25 @@ impl Builder {
 
     /// Says when the last operation, which is of this thread, began and ended.
     pub(crate) fn say_times(&mut self, thread: u32, times: Times) -> Result<(), String> {
+        self.check_times(thread, times)?;
+        self.set_times(self.ops.len().saturating_sub(1), times);
+        Ok(())
+    }
+
+    /// Says when the last operation began and ended, which was [checked](Builder::check_times).
+    pub(crate) fn set_last_times(&mut self, times: Times) {
+        if times != Times::UNKNOWN {
+            self.set_times(self.ops.len().saturating_sub(1), times);
+        }
+    }
+
+    /// Whether the operations are handed out one by one.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.follows
+    }
+
+    /// Whether the next operation of a thread may have begun and ended then.
+    pub(crate) fn check_times(&mut self, thread: u32, times: Times) -> Result<(), String> {
         let Times { start, end } = times;
         if end < start {
             return Err(format!("it ends at {end}, before it starts at {start}"));
@@ -277,7 +296,6 @@ impl Builder {
                 ));
             }
         }
-        self.set_times(self.ops.len().saturating_sub(1), times);
         let latest = [start, end].into_iter().filter(|&time| known(time)).max();
         self.last_times[thread as usize] = latest.unwrap_or(last);
         Ok(())

@@ -1,7 +1,7 @@
 //! Logs of hardware: one access per line, in columns between commas, tabs, semicolons or blanks. A
 //! first line, or `--columns`, says what the columns are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use weakspot_core::{OpKind, Times};
 
 use super::build::Builder;
 use super::decoder::{Decoded, Decoder};
-use super::scan::{Cursor, Scan, Stop, fault, hex};
+use super::scan::{Cursor, Place, Scan, Stop, fault, hex};
 
 /// What the columns of a log are, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,18 +180,114 @@ pub(crate) struct Csv {
     /// What the columns are, once that is known, and what is between them.
     columns: Option<(Arc<Columns>, Separator)>,
     has_cycles: bool,
-    /// Addresses with the sizes of the accesses to them.
+    /// Addresses with the sizes of the accesses to them, of a log that is followed.
     sizes: BTreeMap<u64, u64>,
+    /// The operations of a log with sizes: into which parts bytes fall is known when all are.
+    kept: Vec<Access>,
     /// The same of variables that have names.
     named_sizes: FxHashMap<String, u64>,
 }
 
+/// An operation.
+#[derive(Debug)]
+struct Access {
+    place: Place,
+    thread: u32,
+    kind: OpKind,
+    to: To,
+    /// What an update read, and the value that was read or written.
+    old: i64,
+    value: i64,
+    times: Times,
+}
+
+/// What is accessed.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    /// By a fence.
+    Nothing,
+    Var(u32),
+    /// At an address so many, at least one.
+    Bytes(u64, u64),
+}
+
+impl Access {
+    /// Tells the builder of it; how many operations it became. Bytes are cut at these addresses, and
+    /// accessed one part after the other.
+    fn push(&self, cuts: &BTreeSet<u64>, builder: &mut Builder) -> Result<usize, String> {
+        let Access { place, thread, kind, to, old, value, times } = *self;
+        let (address, size) = match to {
+            To::Bytes(address, size) => (address, size),
+            To::Nothing | To::Var(_) => {
+                let var = if let To::Var(var) = to { var } else { 0 };
+                match kind {
+                    OpKind::Update => builder.push_update(place, thread, var, old, value)?,
+                    kind => builder.push(place, thread, kind, var, value)?,
+                }
+                builder.set_last_times(times);
+                return Ok(1);
+            }
+        };
+        let starts: Vec<u64> = cuts.range(address..=address + (size - 1)).copied().collect();
+        for (i, &start) in starts.iter().enumerate() {
+            let end = starts.get(i + 1).map_or(size, |next| next - address);
+            let part = |value| bytes(value, start - address, end);
+            let var = builder.var(format!("{start:#x}").as_bytes())?;
+            match kind {
+                OpKind::Update => {
+                    builder.push_update(place, thread, var, part(old), part(value))?;
+                }
+                kind => builder.push(place, thread, kind, var, part(value))?,
+            }
+            // It begins with the first part, and ends with the last.
+            builder.set_last_times(Times {
+                start: if i == 0 { times.start } else { i64::MIN },
+                end: if i + 1 == starts.len() { times.end } else { i64::MAX },
+            });
+        }
+        Ok(starts.len())
+    }
+}
+
+/// The bytes of a value from one place to another: the lowest come first. Those behind the eighth are 0.
+fn bytes(value: i64, from: u64, to: u64) -> i64 {
+    match (from, to - from) {
+        (8.., _) => 0,
+        (_, 8..) => value,
+        (from, length) => ((value as u64 >> (8 * from)) & ((1 << (8 * length)) - 1)) as i64,
+    }
+}
+
 impl Csv {
+    /// Tells the builder of the operations that were kept.
+    fn pass_on(&mut self, builder: &mut Builder) -> Result<(), String> {
+        let kept = std::mem::take(&mut self.kept);
+        let mut cuts = BTreeSet::new();
+        for access in &kept {
+            if let To::Bytes(address, size) = access.to {
+                cuts.extend([address, address.wrapping_add(size)]);
+            }
+        }
+        let mut cut = 0;
+        for access in &kept {
+            cut += usize::from(access.push(&cuts, builder)? > 1);
+        }
+        if cut > 0 {
+            let accesses = if cut == 1 { "1 access".into() } else { format!("{cut} accesses") };
+            builder.unchecked.push(format!("atomicity of {accesses} that others overlap in part"));
+            builder.notes.push(format!(
+                "{accesses} that others overlap in part: the parts are looked at one after the other"
+            ));
+        }
+        Ok(())
+    }
+
     pub(crate) fn with_columns(columns: Option<Columns>) -> Csv {
         Csv { said: columns, ..Csv::default() }
     }
 
-    fn end(&mut self, builder: &mut Builder) {
+    fn end(&mut self, builder: &mut Builder) -> Result<(), String> {
+        self.pass_on(builder)?;
         if self.has_cycles {
             builder.unchecked.push("real-time order".into());
             builder
@@ -199,6 +295,7 @@ impl Csv {
                 .push("the cycles are not used: the order of each core's own lines counts".into());
         }
         *self = Csv::with_columns(self.said.take());
+        Ok(())
     }
 
     /// The columns, which the first line may name; `None` if the line was that.
@@ -225,7 +322,7 @@ impl Csv {
 impl Decoder for Csv {
     fn step(&mut self, cursor: &mut Cursor<'_>, builder: &mut Builder) -> Scan<Decoded> {
         if cursor.solid()?.is_none() {
-            self.end(builder);
+            self.end(builder).or_else(|m| fault(cursor.at, m))?;
             return Ok(Decoded::End);
         }
         let start = cursor.at;
@@ -270,26 +367,33 @@ impl Csv {
         let name = row.core(core);
         let place = cursor.place(row.start);
         let thread = builder.thread(name.as_bytes()).or_else(|m| fault(core_at, m))?;
-        if kind == OpKind::Fence {
-            builder.push(place, thread, kind, 0, 0).or_else(|m| fault(row.start, m))?;
-            return row.say_times(thread, builder);
+        let keeps = row.columns.find(What::Size).is_some() && !builder.is_followed();
+        let (mut to, mut old, mut value) = (To::Nothing, 0, 0);
+        if kind != OpKind::Fence {
+            let (addr_at, addr) = row.need(What::Addr, "an address")?;
+            let address = row.address(addr_at, addr)?;
+            let size = self.size(row, &address, keeps)?;
+            to = match (size, hex(address.as_bytes())) {
+                (Some(size), Some(address)) if keeps => To::Bytes(address, size),
+                _ => To::Var(builder.var(address.as_bytes()).or_else(|m| fault(addr_at, m))?),
+            };
+            (old, value) = match kind {
+                OpKind::Update => row.update(size)?,
+                _ => (0, row.value(What::Data, size)?),
+            };
         }
-        let (addr_at, addr) = row.need(What::Addr, "an address")?;
-        let address = row.address(addr_at, addr)?;
-        let size = self.size(row, &address)?;
-        let var = builder.var(address.as_bytes()).or_else(|m| fault(addr_at, m))?;
-        if kind != OpKind::Update {
-            let value = row.value(What::Data, size)?;
-            builder.push(place, thread, kind, var, value).or_else(|m| fault(row.start, m))?;
-            return row.say_times(thread, builder);
+        let times = row.times(thread, builder)?;
+        let access = Access { place, thread, kind, to, old, value, times };
+        if keeps {
+            self.kept.push(access);
+        } else {
+            access.push(&BTreeSet::new(), builder).or_else(|m| fault(row.start, m))?;
         }
-        let (old, new) = row.update(size)?;
-        builder.push_update(place, thread, var, old, new).or_else(|m| fault(row.start, m))?;
-        row.say_times(thread, builder)
+        Ok(())
     }
 
-    /// How many bytes an access has. Those that overlap have to be of the same bytes.
-    fn size(&mut self, row: &Row<'_>, name: &str) -> Scan<Option<u64>> {
+    /// How many bytes an access has. In a log that is followed, those that overlap have to be of the same bytes.
+    fn size(&mut self, row: &Row<'_>, name: &str, keeps: bool) -> Scan<Option<u64>> {
         if row.columns.find(What::Size).is_none() {
             return Ok(None);
         }
@@ -308,12 +412,12 @@ impl Csv {
             }
             return Ok(Some(size));
         };
-        if self.sizes.get(&address) == Some(&size) {
-            return Ok(Some(size));
-        }
         let Some(last) = address.checked_add(size - 1) else {
             return fault(at, format!("{size} bytes at {address:#x} do not end within 64 bits"));
         };
+        if keeps || self.sizes.get(&address) == Some(&size) {
+            return Ok(Some(size));
+        }
         let before = self.sizes.range(..=last).next_back();
         if let Some((&other, &length)) = before.filter(|(other, n)| **other + (**n - 1) >= address)
         {
@@ -328,7 +432,12 @@ impl Csv {
 }
 
 fn overlap<T>(row: &Row<'_>, what: &str) -> Scan<T> {
-    fault(row.start, format!("{what} in part: accesses of different sizes are not compared yet"))
+    fault(
+        row.start,
+        format!(
+            "{what} in part: accesses of different sizes are compared at addresses only, and not while a log is followed"
+        ),
+    )
 }
 
 /// One line.
@@ -350,10 +459,10 @@ impl<'a> Row<'a> {
         self.field(what).map_or_else(|| fault(self.end, format!("a line without {name}")), Ok)
     }
 
-    /// Keeps the times of the last operation; a field without anything is a time that is not known.
-    fn say_times(&self, thread: u32, builder: &mut Builder) -> Scan<()> {
+    /// When the operation began and ended; a field without anything is a time that is not known.
+    fn times(&self, thread: u32, builder: &mut Builder) -> Scan<Times> {
         let (start, end) = (self.field(What::Start), self.field(What::End));
-        let Some((first, _)) = start.or(end) else { return Ok(()) };
+        let Some((first, _)) = start.or(end) else { return Ok(Times::UNKNOWN) };
         let mut times = Times::UNKNOWN;
         if let Some((at, text)) = start {
             times.start = self.number(What::Start, at, text)?;
@@ -361,7 +470,8 @@ impl<'a> Row<'a> {
         if let Some((at, text)) = end {
             times.end = self.number(What::End, at, text)?;
         }
-        builder.say_times(thread, times).or_else(|m| fault(first, m))
+        builder.check_times(thread, times).or_else(|m| fault(first, m))?;
+        Ok(times)
     }
 
     fn is_hex(&self, what: What) -> bool {

@@ -703,6 +703,9 @@ fn tables() {
         "core,op,addr,data\n0,rmw,x,1\n",
         "core,op,addr,data,size\n0,W,0x1000,1,4\n0,R,0x1000,1,8\n",
         "core,op,addr,data,size\n0,W,0x1000,1,4\n0,R,0x1002,1,4\n",
+        "core,op,addr,data,size,start,end\n0,W,0x1000,0x0807060504030201,8,1,5\n0,fence,,,,6,7\n0,swap,0x1002,0x0403->0x4433,2,8,9\n1,R,0x1000,0x0807060544330201,8,9,10\n1,R,0x1007,8,1,11,12\n",
+        "core,op,addr,data,size,start,end\n0,W,0x1000,1,8,1,5\n0,W,0x1004,2,4,4,6\n",
+        "core,op,addr,data,size\n0,W,0x1000,0xffffffffffffffff,16\n1,R,0x1004,0xffffffff,4\n1,R,0x1008,0,8\n",
         "core,op,addr,data,size\n0,W,0x1000,1,0\n",
         "core,op,addr,data,size\n0,W,0x10,-1,1\n00,swap,0x10,0xff->-128,1\n0x0,R,0x10,128,1\n",
         "core,op,addr,data,size\n0,W,0x10,256,1\n",
@@ -734,12 +737,17 @@ fn tables() {
             line 2, column 7: a line without an address
             line 2, column 7: a line without a core
             line 2, column 9: an update reads one value and writes another: expected both, as in `0->1`, or a column `old`
-            line 3, column 1: 8 bytes at 0x1000 overlap 4 bytes at 0x1000 in part: accesses of different sizes are not compared yet
-            line 3, column 1: 4 bytes at 0x1002 overlap 4 bytes at 0x1000 in part: accesses of different sizes are not compared yet
+            history | core0: w 0x1000 1 | core0: r 0x1000 1 | core0: r 0x1004 0 | 
+              note: 1 access that others overlap in part: the parts are looked at one after the other
+            line 3, column 1: nobody wrote 1 to `[0x1002]`
+            history | core0: w 0x1000 513 @ 1: | core0: w 0x1002 1027 | core0: w 0x1004 460293 | core0: w 0x1007 8 @ :5 | core0: fence @ 6:7 | core0: u 0x1002 1027 -> 17459 @ 8:9 | core1: r 0x1000 513 @ 9: | core1: r 0x1002 17459 | core1: r 0x1004 460293 | core1: r 0x1007 8 @ :10 | core1: r 0x1007 8 @ 11:12 | 
+              note: 2 accesses that others overlap in part: the parts are looked at one after the other
+            line 3, column 16: it starts at 4, but `core0` does one operation after the other, and the one before it goes on until 5
+            line 4, column 1: 0 is the initial value of `[0x1008]` and is written to it as well, so it is not clear what this reads
             line 2, column 14: expected a size from 1 to 64 bytes, found `0`
             history | core0: w 0x10 255 | core0: u 0x10 255 -> 128 | core0: r 0x10 128 | 
             line 2, column 10: `256` does not fit into 8 bits
-            line 3, column 1: 8 bytes of x overlap 4 bytes of it in part: accesses of different sizes are not compared yet
+            line 3, column 1: 8 bytes of x overlap 4 bytes of it in part: accesses of different sizes are compared at addresses only, and not while a log is followed
             line 3, column 12: a line without a size
             line 2, column 10: negative values of more than 8 bytes are not compared yet
             line 3, column 26: 4 bytes at 0xfffffffffffffffe do not end within 64 bits
