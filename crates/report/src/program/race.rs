@@ -36,10 +36,6 @@ impl Answer for RaceAnswer<'_> {
     fn too_large(&self) -> Option<String> {
         self.robust.head.too_large()
     }
-
-    fn is_provable(&self) -> bool {
-        true
-    }
 }
 
 /// A line that says what was found and, with `details`, the run into the race.

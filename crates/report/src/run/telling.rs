@@ -35,7 +35,10 @@ pub(crate) fn telling(run: &Run) -> Vec<u64> {
     if told.is_empty() {
         return Vec::new();
     }
-    // What is read was written somewhere.
+    told.extend(run.steps.iter().rev().take(LAST).map(|step| step.n));
+    // What is read was written somewhere, and what reaches memory was issued.
+    let issued = told.iter().filter_map(|&n| run.step(n)?.of);
+    told.extend(issued.collect::<Vec<_>>());
     let read = told.iter().filter_map(|&n| match run.step(n)?.from {
         Some(ReadFrom::Step(by)) => Some(by),
         _ => None,
@@ -43,7 +46,6 @@ pub(crate) fn telling(run: &Run) -> Vec<u64> {
     told.extend(read.collect::<Vec<_>>());
     let committed = run.steps.iter().filter(|s| s.of.is_some_and(|of| told.contains(&of)));
     told.extend(committed.map(|s| s.n).collect::<Vec<_>>());
-    told.extend(run.steps.iter().rev().take(LAST).map(|step| step.n));
     told.into_iter().collect()
 }
 
