@@ -32,7 +32,7 @@
 //! source (`sources.rs`). `runtime.rs` has the two seams: who runs the program (`child.rs`, several
 //! of it `child/workers.rs`, or in tests a program that is only data), and who has the clock and
 //! Ctrl-C. `facts.rs` is what is known about a program before it runs, with `symbols.rs` (places in
-//! the source), `variables.rs` (names of data), `unseen.rs`, and `channels.rs` and `locks.rs`
+//! the source), `variables.rs` (names of data, and what values mean by their types), `unseen.rs`, and `channels.rs` and `locks.rs`
 //! (where those of Rust wait). No finding is dropped on the way.
 
 mod accepted;
