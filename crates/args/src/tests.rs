@@ -199,6 +199,7 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("litmus", "runs") => "--run",
         ("litmus", "format") if value == "litmus7" => "--run",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
+        ("run" | "cargo test" | "cargo run", "gdb") => "--replay 1",
         _ => "",
     }
 }

@@ -13,7 +13,7 @@ use weakspot_explore::{
 use weakspot_report::{BenchEnd, model_key};
 
 use crate::process::{cpu_seconds, peak_bytes};
-use crate::subjects;
+use crate::subjects::{self, Subject};
 
 /// What is asked, and how it is to be answered.
 pub(crate) struct Question {
@@ -21,8 +21,8 @@ pub(crate) struct Question {
     pub(crate) model: Model,
     pub(crate) algorithm: &'static str,
     /// Whether it is asked about locks, and whether about the other programs.
-    pub(crate) locks: bool,
-    pub(crate) others: bool,
+    locks: bool,
+    others: bool,
     ask: fn(&Program, Model, &Limits) -> Result<Found, NoAnswer>,
 }
 
@@ -95,6 +95,10 @@ fn by_robust(p: &Program, m: Model, decide: Decide, l: &Limits) -> Result<Found,
 }
 
 impl Question {
+    pub(crate) fn is_about(&self, subject: &Subject) -> bool {
+        if subject.is_lock { self.locks } else { self.others }
+    }
+
     /// `reach-tso-eager`.
     pub(crate) fn key(&self) -> String {
         format!("{}-{}-{}", self.question, model_key(self.model), self.algorithm)

@@ -29,7 +29,7 @@ pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     let mut errors = Vec::new();
     for subject in &subjects {
         for (number, question) in QUESTIONS.iter().enumerate() {
-            if !subject.is_asked(question) {
+            if !question.is_about(subject) {
                 continue;
             }
             if rows.iter().any(|(n, row)| *n == number && is_beyond(subject, row)) {
@@ -117,7 +117,7 @@ fn measure(
         spread: spread.map(|spread| (spread.least, spread.most, spread.runs)),
         wall,
         peak: cell.peak,
-        before: subject.before(question),
+        before: subject.before(&question.key()),
     })
 }
 

@@ -6,8 +6,6 @@ use anyhow::{Result, anyhow};
 use weakspot_lang::families::{Family, Syntax};
 use weakspot_lang::{Format, Parsed};
 
-use crate::cell::Question;
-
 /// A program to ask questions about.
 pub(crate) struct Subject {
     pub(crate) name: String,
@@ -16,7 +14,7 @@ pub(crate) struct Subject {
     source: Source,
     /// By question, what one earlier measurement had.
     before: &'static [(&'static str, &'static str)],
-    is_lock: bool,
+    pub(crate) is_lock: bool,
 }
 
 enum Source {
@@ -90,13 +88,8 @@ impl Subject {
         self.name == word || self.member.is_some_and(|(family, _)| family.key() == word)
     }
 
-    pub(crate) fn is_asked(&self, question: &Question) -> bool {
-        if self.is_lock { question.locks } else { question.others }
-    }
-
-    /// What one earlier measurement had.
-    pub(crate) fn before(&self, question: &Question) -> Option<&'static str> {
-        let key = question.key();
+    /// What one earlier measurement had for a question.
+    pub(crate) fn before(&self, key: &str) -> Option<&'static str> {
         self.before.iter().find(|(q, _)| *q == key).map(|(_, before)| *before)
     }
 
