@@ -88,11 +88,13 @@ impl Execution<'_> {
             // The store itself is what is late.
             let first = if entry == from { from + 1 } else { entry };
             for left in (first..to).filter(|&i| self.thread(i) == thread) {
-                for next in left + 1..to {
-                    if next != from && entered[next].is_none() && self.leads(left, next) {
-                        entered[next] = Some((left, entry));
-                        queue.push_back(next);
-                    }
+                let is_new = |next: &usize| {
+                    *next != from && entered[*next].is_none() && self.leads(left, *next)
+                };
+                let found: Vec<usize> = (left + 1..to).filter(is_new).collect();
+                for next in found {
+                    entered[next] = Some((left, entry));
+                    queue.push_back(next);
                 }
             }
         }
