@@ -17,6 +17,31 @@ impl Runtime {
         calls
     }
 
+    /// The same by frame pointers, as far as the program has them: none is left from calls that are over.
+    pub fn framed_calls(&self) -> Vec<usize> {
+        let call = self.call();
+        let mut calls = vec![call.pc()];
+        let slot = self.coroutines.slot(self.threads.current());
+        let Some(program) = self.reporter.modules().first() else { return calls };
+        let (mut frame, mut below) = (call.frame_pointer(), call.addr());
+        while calls.len() < MOST.0
+            && frame.is_multiple_of(8)
+            && frame > below
+            && slot.holds(frame)
+            && slot.holds(frame + 15)
+        {
+            // SAFETY: both words are on the stack of the thread, above what it uses now; it belongs to the
+            // program, so that they are only copied.
+            let [next, at] = unsafe { (frame as *const [usize; 2]).read() };
+            if !returns(at, &program.code) {
+                break;
+            }
+            calls.push(at);
+            (frame, below) = (next, frame);
+        }
+        calls
+    }
+
     /// The same for a thread that does not run, and waits.
     pub fn calls_of(&self, t: usize) -> Vec<usize> {
         let thread = self.threads.get(t);

@@ -145,10 +145,12 @@ impl Runtime {
                 weakspot_stops_here(call.pc(), call.stack_pointer());
             }
             // What threads do with each other is mostly in code of the standard library: in Rust, and in C++ without
-            // optimisation.
-            let calls = t == self.threads.current() && (t > 0 || !self.config.harness);
+            // optimisation, which has frame pointers.
+            let harness = self.config.harness;
+            let calls = t == self.threads.current() && (t > 0 || !harness);
             if calls && kind != OpKind::Commit {
-                let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
+                let calls = if harness { self.calls() } else { self.framed_calls() };
+                let calls = calls.into_iter().filter_map(|pc| self.reporter.place(pc));
                 self.reporter.send(&Message::Calls(calls.collect()));
             }
         }
