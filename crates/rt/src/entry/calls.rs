@@ -20,9 +20,12 @@ impl Runtime {
     /// The same by frame pointers, as far as the program has them: none is left from calls that are over.
     pub fn framed_calls(&self) -> Vec<usize> {
         let call = self.call();
+        let Some(program) = self.reporter.modules().first() else { return Vec::new() };
+        if !returns(call.pc(), &program.code) {
+            return Vec::new();
+        }
         let mut calls = vec![call.pc()];
         let slot = self.coroutines.slot(self.threads.current());
-        let Some(program) = self.reporter.modules().first() else { return calls };
         let (mut frame, mut below) = (call.frame_pointer(), call.addr());
         while calls.len() < MOST.0
             && frame.is_multiple_of(8)

@@ -150,8 +150,11 @@ impl Runtime {
             let calls = t == self.threads.current() && (t > 0 || !harness);
             if calls && kind != OpKind::Commit {
                 let calls = if harness { self.calls() } else { self.framed_calls() };
-                let calls = calls.into_iter().filter_map(|pc| self.reporter.place(pc));
-                self.reporter.send(&Message::Calls(calls.collect()));
+                let places: Vec<Place> =
+                    calls.into_iter().filter_map(|pc| self.reporter.place(pc)).collect();
+                if harness || !places.is_empty() {
+                    self.reporter.send(&Message::Calls(places));
+                }
             }
         }
     }
