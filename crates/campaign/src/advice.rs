@@ -20,7 +20,7 @@ use crate::explore::{Explored, explore_until};
 use crate::findings::{Overtaking, RACE};
 use crate::language::missing;
 use crate::replay::Replays;
-use crate::sources::{Change, Patch, Sources, named};
+use crate::sources::{Change, Patch, Sources, named, wanted};
 use crate::symbols::Symbols;
 use crate::{Campaign, Control, Result, Until};
 
@@ -194,7 +194,7 @@ fn with_language(
                     (place, "a sequentially consistent fence behind it".to_owned())
                 }
                 PlacedFence::Order(place, order) => {
-                    (place, format!("its order at least {}", order_named(order)))
+                    (place, format!("its order at least {}", named(wanted(order))))
                 }
             };
             let at = symbols.text(place);
@@ -220,10 +220,6 @@ fn with_language(
     }
     chosen.sort_by_key(|change| change.position());
     more
-}
-
-fn order_named(order: Order) -> &'static str {
-    if order == Order::Acquire { "acquire" } else { "release" }
 }
 
 fn line(sources: &Sources<'_>, change: Change, language: bool) -> SourceChange {

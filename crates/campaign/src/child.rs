@@ -125,7 +125,7 @@ impl Child<'_> {
     }
 
     fn command(&self, config: &Config, shown: bool) -> Result<Command> {
-        let Program { command, folder, variables, .. } = self.program;
+        let Program { command, folder, .. } = self.program;
         let [program, args @ ..] = &command[..] else {
             return Err(Error::new("no program was named"));
         };
@@ -146,15 +146,25 @@ impl Child<'_> {
         }
         child
             .args(args)
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .env("LD_PRELOAD", preloaded(self.runtime))
-            .env("LD_LIBRARY_PATH", libraries(self.runtime))
-            .env(VARIABLE, config.to_string())
+            .envs(self.environment(config))
             .stdin(input())
             .stdout(out)
             .stderr(err)
             .process_group(0);
         Ok(child)
+    }
+}
+
+impl Child<'_> {
+    /// What it finds in its environment, beside what is there anyway.
+    pub(crate) fn environment(&self, config: &Config) -> Vec<(&'static str, OsString)> {
+        let mut variables = self.program.variables.clone();
+        variables.extend([
+            ("LD_PRELOAD", preloaded(self.runtime)),
+            ("LD_LIBRARY_PATH", libraries(self.runtime)),
+            (VARIABLE, config.to_string().into()),
+        ]);
+        variables
     }
 }
 
@@ -256,7 +266,7 @@ fn input() -> Stdio {
 }
 
 /// What is loaded before a program, the library first.
-pub(crate) fn preloaded(folder: &Path) -> OsString {
+fn preloaded(folder: &Path) -> OsString {
     let mut preload = folder.join(runtime::NAME).into_os_string();
     if let Some(more) = std::env::var_os("LD_PRELOAD").filter(|more| !more.is_empty()) {
         preload.push(":");

@@ -1,14 +1,15 @@
 //! A debugger in the middle of an execution that was found: at the store that is late.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use weakspot_live::wire::{Config, TracedStep, VARIABLE};
+use weakspot_live::wire::{Config, TracedStep};
 use weakspot_live::{Choices, OpKind, late};
 
-use crate::child::{find, libraries, name_of, preloaded};
+use crate::child::{find, name_of};
 use crate::explore::Explored;
 use crate::replay::{Replays, Traced};
 use crate::{Child, Error, Result};
@@ -51,10 +52,10 @@ pub(crate) fn stop(
     let thread = names.thread(thread);
     let at = traced.own_place(step, &explored.symbols).or(place);
     let at = at.map_or(String::new(), |place| format!(" at {}", explored.symbols.text(place)));
+    let stores = || format!("{thread} stores to {}{at}", names.data(addr, len.into()));
     let what = match what {
-        Stopping::Late => {
-            format!("{thread} stores to {}{at}, which is late", names.data(addr, len.into()))
-        }
+        Stopping::Late => format!("{}, which is late", stores()),
+        Stopping::Undelayed => format!("{}, which could be late", stores()),
         Stopping::Last => format!("the last step of {thread}{at}"),
     };
     let config = Config {
@@ -68,6 +69,8 @@ pub(crate) fn stop(
 
 enum Stopping {
     Late,
+    /// It could be late.
+    Undelayed,
     Last,
 }
 
@@ -82,9 +85,9 @@ fn stopping(traced: &Traced, explored: &Explored) -> Option<(usize, Stopping)> {
         let access = steps.iter().rposition(|step| step.place == Some(found.access));
         let Some(access) = access else { continue };
         let thread = steps[access].thread;
-        let is_store = |s: &TracedStep| s.thread == thread && s.place == Some(found.store);
+        let is_store = |s: &TracedStep| s.thread != thread && s.place == Some(found.store);
         if let Some(store) = steps[..access].iter().rposition(is_store) {
-            return Some((store, Stopping::Late));
+            return Some((store, Stopping::Undelayed));
         }
     }
     let failed = explored.findings.failures.first();
@@ -110,15 +113,8 @@ impl Child<'_> {
         let file = file.as_mut().map_err(|error| {
             Error::new(format!("failed to write to the temporary folder: {error}"))
         })?;
-        let mut variables: Vec<(&str, String)> = vec![
-            ("LD_PRELOAD", preloaded(self.runtime).to_string_lossy().into_owned()),
-            ("LD_LIBRARY_PATH", libraries(self.runtime).to_string_lossy().into_owned()),
-            (VARIABLE, config.to_string()),
-        ];
-        for (name, value) in &self.program.variables {
-            variables.push((name, value.to_string_lossy().into_owned()));
-        }
-        std::io::Write::write_all(file, script(&variables, stop, self.program.rust).as_bytes())
+        let script = script(&self.environment(&config), stop, self.program.rust);
+        std::io::Write::write_all(file, script.as_bytes())
             .map_err(Error::because("failed to write to the temporary folder"))?;
         let mut gdb = Command::new("gdb");
         gdb.arg("-q").arg("-x").arg(file.path()).arg("--args").arg(find(program)?).args(args);
@@ -147,7 +143,7 @@ impl Child<'_> {
 /// What gdb does before its user can type: it stops in the library, and goes on until that returns to the
 /// program. The library needs signals of its own; the program runs in a process
 /// that it starts.
-fn script(variables: &[(&str, String)], Stop { what, .. }: &Stop, rust: bool) -> String {
+fn script(variables: &[(&str, OsString)], Stop { what, .. }: &Stop, rust: bool) -> String {
     let mut script = String::from(
         "set breakpoint pending on\n\
          set follow-fork-mode child\n\
@@ -161,7 +157,7 @@ fn script(variables: &[(&str, String)], Stop { what, .. }: &Stop, rust: bool) ->
          commands\nsilent\nend\n",
     );
     for (name, value) in variables {
-        let _ = match &value[..] {
+        let _ = match &*value.to_string_lossy() {
             "" => writeln!(script, "unset environment {name}"),
             value => writeln!(script, "set environment {name} = {value}"),
         };

@@ -101,7 +101,7 @@ impl Execution<'_> {
         None
     }
 
-    /// Whether a step of another thread comes after this one, and why.
+    /// Whether a step of another thread comes after this one.
     fn leads(&self, a: usize, b: usize) -> bool {
         self.thread(a) != self.thread(b) && (self.op(a).conflicts(self.op(b)) || self.begins(a, b))
     }
@@ -128,47 +128,40 @@ impl Execution<'_> {
         changed.fold(step.order, both)
     }
 
-    /// Whether a thread has a fence between two of its steps, among those that `is` means, with the changes.
-    fn has_fence(&self, part: Part, is: impl Fn(OpKind, Order) -> bool) -> bool {
+    /// Whether a thread has a fence with such an order between two of its steps, with the changes.
+    fn has_fence(&self, part: Part, is: impl Fn(Order) -> bool) -> bool {
         let thread = self.thread(part.from);
-        let mut before: Option<&TracedStep> = None;
+        let mut before: Option<Place> = None;
         for step in self.steps[part.from..=part.to].iter().filter(|s| s.thread == thread) {
             if matches!(step.kind, OpKind::Fence | OpKind::StoreFence | OpKind::LoadFence)
-                && is(step.kind, step.order)
+                && is(step.order)
             {
                 return true;
             }
-            let added = |change: &PlacedFence| match *change {
-                PlacedFence::Full(a, b) => (a, b, OpKind::Fence, Order::SeqCst),
-                PlacedFence::Stores(a, b) => (a, b, OpKind::StoreFence, Order::Release),
-                PlacedFence::Order(a, order) => (a, a, OpKind::Yield, order),
-            };
-            let stands = self.changes.iter().map(added).any(|(a, b, kind, order)| {
-                kind != OpKind::Yield
-                    && is(kind, order)
-                    && before.is_some_and(|before| before.place == Some(a))
-                    && step.place == Some(b)
+            let places = (before, step.place);
+            let stands = self.changes.iter().any(|change| match *change {
+                PlacedFence::Full(a, b) => places == (Some(a), Some(b)) && is(Order::SeqCst),
+                PlacedFence::Stores(a, b) => places == (Some(a), Some(b)) && is(Order::Release),
+                PlacedFence::Order(..) => false,
             });
             if stands {
                 return true;
             }
-            before = Some(step);
+            before = step.place;
         }
         false
     }
 
     fn releases(&self, part: Part) -> bool {
-        let is = |_, order: Order| matches!(order, Order::Release | Order::AcqRel | Order::SeqCst);
         is_lock(self.steps[part.to].kind)
-            || is(OpKind::Write, self.order(part.to))
-            || self.has_fence(part, is)
+            || self.order(part.to).releases()
+            || self.has_fence(part, Order::releases)
     }
 
     fn acquires(&self, part: Part) -> bool {
-        let is = |_, order: Order| matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst);
         is_lock(self.steps[part.from].kind)
-            || is(OpKind::Read, self.order(part.from))
-            || self.has_fence(part, is)
+            || self.order(part.from).acquires()
+            || self.has_fence(part, Order::acquires)
     }
 
     /// Whether the first step of a part reads what the last one of the part before has written.
@@ -187,7 +180,7 @@ impl Execution<'_> {
 
     /// Whether nothing may come between the ends of some parts that synchronize with each other.
     fn is_strong(&self, parts: &[Part]) -> bool {
-        let full = |_, order: Order| order == Order::SeqCst;
+        let full = |order: Order| order == Order::SeqCst;
         let ends = match parts {
             [part] => [part.from, part.to].iter().all(|&i| self.order(i) == Order::SeqCst),
             _ => false,
@@ -229,7 +222,7 @@ fn is_lock(kind: OpKind) -> bool {
 }
 
 /// The weakest order that is both.
-pub(crate) fn both(a: Order, b: Order) -> Order {
+fn both(a: Order, b: Order) -> Order {
     match (a.min(b), a.max(b)) {
         (Order::Acquire, Order::Release) => Order::AcqRel,
         (_, stronger) => stronger,
@@ -366,14 +359,12 @@ mod tests {
             co_fr[event(a)][event(b)] = !reads && steps[b].op().writes();
             eco[event(a)][event(b)] = true;
         }
-        let releases = |o: Order| matches!(o, Order::Release | Order::AcqRel | Order::SeqCst);
-        let acquires = |o: Order| matches!(o, Order::Acquire | Order::AcqRel | Order::SeqCst);
         let sw = relation(n, |a, b| {
             (0..n).flat_map(|w| (0..n).map(move |r| (w, r))).any(|(w, r)| {
                 rf[w][r]
-                    && releases(events[a].2)
+                    && events[a].2.releases()
                     && (a == w || events[a].1.is_none() && po[a][w])
-                    && acquires(events[b].2)
+                    && events[b].2.acquires()
                     && (b == r || events[b].1.is_none() && po[r][b])
             })
         });

@@ -93,13 +93,7 @@ impl<'a> Sources<'a> {
             PlacedFence::Full(a, b) => (a, b, FenceKind::Full),
             PlacedFence::Stores(a, b) => (a, b, FenceKind::StoreStore),
             PlacedFence::Order(at, order) => {
-                let wanted = match order {
-                    Order::SeqCst => Wanted::SeqCst,
-                    Order::AcqRel => Wanted::AcqRel,
-                    Order::Acquire => Wanted::Acquire,
-                    Order::Plain | Order::Relaxed | Order::Release => Wanted::Release,
-                };
-                return self.order(at, wanted).into_iter().collect();
+                return self.order(at, wanted(order)).into_iter().collect();
             }
         };
         let points = self.points(a, b);
@@ -306,6 +300,16 @@ impl<'a> Sources<'a> {
         let newer =
             files.iter().filter(|f| f.source.is_some() && built.is_some() && f.changed > built);
         newer.map(|file| file.name.clone()).collect()
+    }
+}
+
+/// An order that is to be written into a source.
+pub(crate) fn wanted(order: Order) -> Wanted {
+    match order {
+        Order::SeqCst => Wanted::SeqCst,
+        Order::AcqRel => Wanted::AcqRel,
+        Order::Acquire => Wanted::Acquire,
+        Order::Plain | Order::Relaxed | Order::Release => Wanted::Release,
     }
 }
 

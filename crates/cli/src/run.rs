@@ -78,7 +78,9 @@ impl Subject {
 /// Explores programs, several at a time, and says what was found.
 pub(crate) fn explore(args: &RunArgs, subjects: &[Subject]) -> Result<(Exit, Vec<Outcome>)> {
     let (exit, outcomes) = pool::run(subjects, &args.shared, |subject| answered(args, subject))?;
-    for (subject, outcome) in subjects.iter().zip(&outcomes) {
+    if let ([subject], [outcome]) = (subjects, &outcomes[..])
+        && exit != Exit::Bad
+    {
         debug(args, subject, outcome.stop.as_ref())?;
     }
     Ok((exit, outcomes))

@@ -252,10 +252,10 @@ impl Races {
     pub fn fence(&mut self, thread: usize, order: Order) {
         self.meet(thread);
         let Thread { clock, fenced, read } = &mut self.threads[thread];
-        if acquires(order) {
+        if order.acquires() {
             clock.join(read);
         }
-        if releases(order) {
+        if order.releases() {
             fenced.copy(clock);
             clock.tick(thread);
         }
@@ -322,7 +322,7 @@ impl Races {
             return;
         }
         let thread = &mut self.threads[usize::from(step.thread)];
-        let clock = if acquires(order) { &mut thread.clock } else { &mut thread.read };
+        let clock = if order.acquires() { &mut thread.clock } else { &mut thread.read };
         for (word, mask) in object(step.op) {
             self.cells.cell(word).learn(mask, from, clock);
         }
@@ -333,14 +333,14 @@ impl Races {
     fn release(&mut self, step: &Step, order: Order, turn: Turn) {
         let t = usize::from(step.thread);
         let Thread { clock, fenced, .. } = &mut self.threads[t];
-        let known = if releases(order) { &*clock } else { fenced };
+        let known = if order.releases() { &*clock } else { fenced };
         if order == Order::Plain || known.is_empty() {
             return;
         }
         for (word, mask) in object(step.op) {
             self.cells.cell(word).publish(mask, step.thread, turn, known);
         }
-        if releases(order) {
+        if order.releases() {
             clock.tick(t);
         }
     }
@@ -407,12 +407,4 @@ fn object(op: Op) -> impl Iterator<Item = (u64, u8)> {
 fn racer(access: &Access) -> Racer {
     let Access { thread, write, atomic, free, len, at, .. } = *access;
     Racer { thread, at, write, atomic, free, len }
-}
-
-fn acquires(order: Order) -> bool {
-    matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst)
-}
-
-fn releases(order: Order) -> bool {
-    matches!(order, Order::Release | Order::AcqRel | Order::SeqCst)
 }

@@ -34,6 +34,20 @@ pub enum Order {
     SeqCst,
 }
 
+impl Order {
+    /// Whether what is read with it was released to whoever reads it.
+    #[must_use]
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
+    }
+
+    /// Whether what is written with it releases what came before.
+    #[must_use]
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
+    }
+}
+
 /// The events that a step is made of. What its order demands, if `orders` count, are fences beside it.
 pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
     let order = if orders { step.order } else { Order::Relaxed };

@@ -138,6 +138,7 @@ pub(super) fn explore(
         print!("{}", junit(&shown, since.elapsed()));
     }
     match (tests, &tested[..]) {
+        _ if exit == Exit::Bad => {}
         ([test], [tested]) => debug(args, &test.subject, tested.stop.as_ref())?,
         _ if args.gdb => bail!("--gdb looks at one test: name it, as in `-- --exact tests::push`"),
         _ => {}

@@ -43,6 +43,17 @@ fn at_the_late_store() {
     assert!(stop.contains("exited normally"), "{out}");
 }
 
+/// A pair was seen in an execution of SC, in which its store is not late.
+#[test]
+fn at_a_store_that_could_be_late() {
+    let source =
+        two("volatile int x, y; int r1, r2;", "x = 1;\n    r1 = y;", "y = 1;\n    r2 = x;", "1");
+    let options = ["--model", "tso", "--robust"];
+    let Some(out) = debugged("undecided", &source, &options, "continue\n") else { return };
+    assert!(out.contains(" stores to x at ") || out.contains(" stores to y at "), "{out}");
+    assert!(out.contains(", which could be late; gdb stands behind it:\n#0  "), "{out}");
+}
+
 /// Where nothing is late, it stops before the failure.
 #[test]
 fn before_a_failure() {
