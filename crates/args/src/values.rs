@@ -160,13 +160,22 @@ pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
 }
 
+/// The output formats where there are rows and no pictures.
+const ROWS: [OutputFormat; 5] = [
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Csv,
+    OutputFormat::Markdown,
+    OutputFormat::Tabular,
+];
+
 /// Reads the name of an output format where there are rows and no pictures, so that `tex` can only mean a table.
-pub(crate) fn rows(listed: &[OutputFormat]) -> impl TypedValueParser<Value = OutputFormat> + use<> {
+pub(crate) fn rows() -> impl TypedValueParser<Value = OutputFormat> {
     let value = |f: &OutputFormat| {
         let value = PossibleValue::new(f.name()).help(f.about());
         if *f == OutputFormat::Tabular { value.alias(OutputFormat::Tex.name()) } else { value }
     };
-    PossibleValuesParser::new(listed.iter().map(value).collect::<Vec<_>>()).map(|name| {
+    PossibleValuesParser::new(ROWS.iter().map(value).collect::<Vec<_>>()).map(|name| {
         match OutputFormat::of_name(&name) {
             Some(OutputFormat::Tex) => OutputFormat::Tabular,
             format => format.unwrap_or(OutputFormat::Text),

@@ -49,7 +49,7 @@ pub(crate) struct BenchLitmus {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct BenchPrograms {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct BenchMonitor {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct BenchHistory {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -207,7 +207,7 @@ pub(crate) struct BenchSerial {
     #[arg(long)]
     pub(crate) large: bool,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -239,15 +239,6 @@ pub(crate) struct BenchReal {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) executions: Option<u64>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
-
-/// Measurements are printed in all formats but graphs.
-const FORMATS: [OutputFormat; 5] = [
-    OutputFormat::Text,
-    OutputFormat::Json,
-    OutputFormat::Csv,
-    OutputFormat::Markdown,
-    OutputFormat::Tabular,
-];

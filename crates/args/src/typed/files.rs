@@ -57,18 +57,9 @@ pub(crate) struct Compare {
     /// The log that it is compared with.
     pub(crate) second: PathBuf,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&DIFFERENCES))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
-
-/// Differences are a text or rows.
-const DIFFERENCES: [OutputFormat; 5] = [
-    OutputFormat::Text,
-    OutputFormat::Json,
-    OutputFormat::Csv,
-    OutputFormat::Markdown,
-    OutputFormat::Tabular,
-];
 
 /// Step through a run, in a terminal.
 #[cfg(feature = "show")]
