@@ -240,7 +240,7 @@ pub(crate) struct Explore {
 /// Strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunStrategy {
-    /// Executions with 0, 1 and 2 preemptions, then all of them with dpor.
+    /// All with dpor if there are few; otherwise those with 0, 1 and 2 preemptions first.
     Auto,
     /// With 0, 1, 2, ... preemptions.
     Bounded,
