@@ -144,18 +144,12 @@ pub(crate) fn output_of(
 
 /// Reads the name of an output format where there is neither a graph nor a table.
 pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown, Tabular])
+    use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
+    output_of(&[Text, Json, Junit, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown, Tabular])
 }
 
 /// Reads the name of an output format of an exploration.
 pub(crate) fn explored() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
-}
-
-/// Reads the name of an output format for tests.
-pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
     output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
 }

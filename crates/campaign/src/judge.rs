@@ -160,7 +160,10 @@ fn show(found: &Overtaking, replays: &mut Replays<'_>) -> Result<Shown> {
     let Some(log) = replays.log(&found.seen)? else { return Ok(Shown::NotAgain) };
     let report = log.report(found.model, found.store, found.access)?;
     Ok(match report {
-        Some(report) => Shown::Again(Evidence { log, report }),
+        Some(report) => {
+            let values = report.1.as_ref().map(|run| replays.values(&found.seen, found.model, run));
+            Shown::Again(Evidence { log, report, values: values.unwrap_or_default() })
+        }
         None => Shown::Unrepeatable,
     })
 }

@@ -77,7 +77,7 @@ pub fn ask<T, C: Claim>(
     let head = Head {
         tool: format!("weakspot {VERSION}"),
         question: format!("{question} {model} {:?}", source.format),
-        input: Sha256::digest(source.text.as_bytes()).into(),
+        input: Sha256::digest(source.identity().as_bytes()).into(),
     };
     let file = CheckpointFile::new(args, head);
     let file = file.map_err(|error| NoAnswer::NotResumed(format!("{error:#}")))?;

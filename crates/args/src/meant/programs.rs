@@ -77,7 +77,7 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let kept = std::mem::take(&mut typed.checkpoint);
     let kept = super::checkpoint(kept, &typed.files, &processes)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Reach { files, algorithm, witness, buffers, common, .. } = typed;
+    let typed::Reach { files, algorithm, witness, buffers, in_c, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
@@ -85,6 +85,7 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let sc_only = matches!(several, Several::Together(_));
     let models = if sc_only { &[Model::Sc] } else { models };
     let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if kept.is_some() && (common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto) {
         return Err(Usage(
             "--checkpoint and --resume are for `reach --model sc` and for `robust`: searches of store \
@@ -147,7 +148,7 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let kept = std::mem::take(&mut typed.checkpoint);
     let kept = super::checkpoint(kept, &typed.files, &processes)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Robust { files, algorithm, trf, witness, common, .. } = typed;
+    let typed::Robust { files, algorithm, trf, witness, in_c, common, .. } = typed;
     if trf && algorithm.is_some() {
         return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
     }
@@ -158,6 +159,7 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let tso_only = trf || algorithm == RobustAlgorithm::Attack;
     let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
     let mut common = super::common(common, models, None, Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage(
             "every program is robust against sc: to be robust is to do nothing that SC does not; \
@@ -208,9 +210,10 @@ pub struct FenceArgs {
 }
 
 pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
-    let typed::Fence { files, goal, cost, output, witness, buffers, common } = typed;
+    let typed::Fence { files, goal, cost, output, witness, buffers, in_c, common } = typed;
     let goal = goal.unwrap_or(FenceGoal::Robust);
-    let common = super::common(common, &[TSO], Some(&buffers), Some(witness))?;
+    let mut common = super::common(common, &[TSO], Some(&buffers), Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
     }

@@ -35,6 +35,8 @@ pub(crate) struct Certify {
     #[arg(long, aliases = ["history-format", "log-format"], value_name = "FORMAT", value_parser = format_of(Takes::Anything))]
     pub(crate) input_format: Option<InputFormat>,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) bounds: Bounds,
 }
 
@@ -88,6 +90,8 @@ pub(crate) struct Show {
     /// With --replay of a schedule that is no number: tso or pso, if it has been found so.
     #[arg(long, value_name = "MODEL")]
     pub(crate) under: Option<String>,
+    #[command(flatten)]
+    pub(crate) in_c: super::InC,
     /// Draw with ASCII only, as where the locale is not UTF-8.
     #[arg(long)]
     pub(crate) ascii: bool,

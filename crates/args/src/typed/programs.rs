@@ -94,6 +94,8 @@ pub(crate) struct Reach {
     #[command(flatten)]
     pub(crate) buffers: Buffers,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -157,6 +159,8 @@ pub(crate) struct Robust {
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -213,6 +217,8 @@ pub(crate) struct Fence {
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) buffers: Buffers,
+    #[command(flatten)]
+    pub(crate) in_c: super::InC,
     #[command(flatten)]
     pub(crate) common: Common,
 }
