@@ -154,6 +154,8 @@ pub enum HistoryTable {
     Threads,
     /// Large histories with few and many threads and variables.
     Shapes,
+    /// Many threads times many variables, with figures of before.
+    Wide,
     /// Pairs of writes that are left open.
     Pairs,
     /// Violations that weaker models catch.
@@ -161,12 +163,13 @@ pub enum HistoryTable {
 }
 
 impl HistoryTable {
-    pub const ALL: [HistoryTable; 7] = [
+    pub const ALL: [HistoryTable; 8] = [
         HistoryTable::Operations,
         HistoryTable::Cpus,
         HistoryTable::Violations,
         HistoryTable::Threads,
         HistoryTable::Shapes,
+        HistoryTable::Wide,
         HistoryTable::Pairs,
         HistoryTable::Caught,
     ];
@@ -179,6 +182,7 @@ impl HistoryTable {
             HistoryTable::Violations => "violations",
             HistoryTable::Threads => "threads",
             HistoryTable::Shapes => "shapes",
+            HistoryTable::Wide => "wide",
             HistoryTable::Pairs => "pairs",
             HistoryTable::Caught => "caught",
         }
