@@ -41,15 +41,14 @@ pub(super) const VOCABULARY: [Word; 16] = [
 /// Which commands do not have which options, and why.
 const REASONS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["litmus", "fence", "serial", "run", "cargo test", "cargo run"],
+        &["fence", "run", "cargo test", "cargo run"],
         ABOUT_KEEPING,
-        "only the searches of `reach --model sc` and `robust` can be kept yet",
+        "only `reach`, `robust` and `litmus` can be kept yet, and answers about several files",
     ),
-    (&["monitor", "history"], ABOUT_KEEPING, "what was recorded is read again from its beginning"),
     (
         &["certify", "print", "convert", "compare", "show", "completions", "selfcheck", "serve"],
         ABOUT_KEEPING,
-        "it is no search: those of `reach --model sc` and `robust` can be kept",
+        "it is no search: those of `reach`, `robust` and `litmus` can be kept",
     ),
     (
         &["gen family", "gen history", "gen litmus", "record"],

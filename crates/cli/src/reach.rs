@@ -24,7 +24,6 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
-    checkpoint::check(common.shared.checkpoint.as_ref(), &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;

@@ -1,8 +1,8 @@
-//! Searches in files, so that they can go on another time.
+//! Searches and sweeps in files, so that they can go on another time.
 //!
 //! A checkpoint begins with what it is and which question it belongs to: the version of the format and of
 //! the program that wrote it, the question with what matters of its options, the SHA-256 of the input. Then comes
-//! what the search says. A SHA-256 over all of that and a mark make the end. The file is written
+//! what the search says, or the answers so far. A SHA-256 over all of that and a mark make the end. The file is written
 //! beside its place, synced and renamed, so that whoever is killed leaves the last one whole. It is
 //! checked to its end before anything of it is used.
 //!
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const TIMES: u32 = 15;
 
 /// Refuses to write where an input, or anything else that is no checkpoint, would be lost.
-pub fn check<P: AsRef<Path>>(args: Option<&CheckpointArgs>, inputs: &[P]) -> Result<()> {
+pub(crate) fn check<P: AsRef<Path>>(args: Option<&CheckpointArgs>, inputs: &[P]) -> Result<()> {
     let path = args.and_then(|args| args.write.as_deref());
     spare_inputs("--checkpoint", path, inputs)?;
     let Some(path) = path else { return Ok(()) };
@@ -90,11 +90,11 @@ pub fn ask<T, C: Claim>(
         why => why,
     })?;
     let Some(path) = &args.write else { return Ok(found) };
-    let state = file.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match (found.verdict(), state.failed) {
+    let (written, failed) = file.end();
+    match (found.verdict(), failed) {
         (Verdict::Unknown(_), Some(why)) => job.complain(&format!("{why:#}")),
         (_, Some(why)) => job.answer.err += &format!("warning: {}: {why:#}\n", job.file),
-        (Verdict::Unknown(_), None) if state.written && !job.shared.quiet => {
+        (Verdict::Unknown(_), None) if written && !job.shared.quiet => {
             let path = path.display();
             job.answer.err += &format!("{}: --resume {path} goes on from here\n", job.file);
         }
@@ -105,13 +105,22 @@ pub fn ask<T, C: Claim>(
 
 /// What a checkpoint belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Head {
+pub(crate) struct Head {
     tool: String,
     question: String,
     input: [u8; SUM],
 }
 
+/// The question of checkpoints that have answers.
+const SEVERAL: &str = "several files";
+
 impl Head {
+    /// Of answers about several files. `asked` is all that they depend on, but for the files.
+    pub(crate) fn of_answers(asked: &str) -> Head {
+        let input = Sha256::digest(asked.as_bytes()).into();
+        Head { tool: format!("weakspot {VERSION}"), question: SEVERAL.to_owned(), input }
+    }
+
     fn write(&self, to: &mut dyn Write) -> io::Result<()> {
         to.write_all(BEGIN)?;
         to.write_all(&FORMAT.to_le_bytes())?;
@@ -147,8 +156,8 @@ fn number(from: &mut dyn Read) -> io::Result<u32> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// The files of a search.
-struct CheckpointFile {
+/// The files of a search, or of a sweep.
+pub(crate) struct CheckpointFile {
     head: Head,
     write: Option<PathBuf>,
     /// A checked file, where what the search says begins, and how long that is.
@@ -164,7 +173,7 @@ struct State {
 }
 
 impl CheckpointFile {
-    fn new(args: &CheckpointArgs, head: Head) -> Result<CheckpointFile> {
+    pub(crate) fn new(args: &CheckpointArgs, head: Head) -> Result<CheckpointFile> {
         let resume = match &args.resume {
             None => None,
             Some(path) => {
@@ -180,6 +189,12 @@ impl CheckpointFile {
         }
         let state = State { due: Instant::now() + PAUSE, written: false, failed: None };
         Ok(CheckpointFile { head, write: args.write.clone(), resume, state: Mutex::new(state) })
+    }
+
+    /// Whether something was written, and why the last attempt failed, if it did.
+    pub(crate) fn end(self) -> (bool, Option<anyhow::Error>) {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (state.written, state.failed)
     }
 
     fn written(
@@ -297,6 +312,9 @@ fn check_whole(mut file: impl Read + Seek, length: u64, expected: &Head) -> Resu
     }
     if head.question != expected.question {
         bail!("a checkpoint of `{}`, and asked is `{}`", head.question, expected.question);
+    }
+    if head.input != expected.input && head.question == SEVERAL {
+        bail!("a checkpoint of another command: other files, models or options were asked about");
     }
     if head.input != expected.input {
         let hex = |sum: &[u8; SUM]| sum[..8].iter().map(|b| format!("{b:02x}")).collect::<String>();
