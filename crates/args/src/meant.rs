@@ -203,6 +203,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Where the search for the one answer is kept, if it is.
+    pub fn kept_search(&self) -> Option<&CheckpointArgs> {
+        self.checkpoint.as_ref().filter(|kept| kept.answers.is_none())
+    }
+
     /// Whether another process prints what this one answers.
     pub fn is_helper(&self) -> bool {
         self.sweep.as_ref().is_some_and(|sweep| sweep.at.process > 0)

@@ -78,9 +78,9 @@ fn ask_model(
     let mut race = None;
     let listener = &mut Listener::new();
     let asked = match args.trf {
-        false => match (&args.common.processes, &args.common.shared.checkpoint) {
+        false => match (&args.common.processes, args.common.shared.kept_search()) {
             (None, None) => robust(program, model, decide, limits, listener),
-            (None, Some(kept)) => checkpoint::ask(job, kept, ("robust", model), source, |keep| {
+            (None, Some(at)) => checkpoint::ask(job, at, ("robust", model), source, limits, |keep| {
                 robust_kept(program, model, keep, limits, listener)
             }),
             (Some(at), _) => cluster::ask(at, ("robust", model), source, limits, |team| {

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 use weakspot_args::{CheckpointArgs, VERSION};
-use weakspot_core::{Certified, Claim, Model, Verdict};
-use weakspot_explore::{Keep, NoAnswer};
+use weakspot_core::{Certified, Claim, Limits, Model, Verdict};
+use weakspot_explore::{Keep, NoAnswer, Outcomes};
 use weakspot_input::Source;
 
 use crate::interrupt;
@@ -28,7 +28,7 @@ use crate::output::{self, NewFile, spare_inputs};
 const BEGIN: &[u8; 20] = b"weakspot checkpoint\n";
 const END: &[u8; 8] = b"the end\n";
 /// Changes whenever something else is written.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The bytes of a SHA-256.
 const SUM: usize = 32;
 /// Words of the head are not longer than this.
@@ -67,16 +67,21 @@ fn begins(path: &Path) -> Result<bool> {
 /// # Errors
 ///
 /// There is no answer, or the file is no checkpoint of this question.
-pub fn ask<T, C: Claim>(
+pub fn ask<T, F: Found>(
     job: &mut Job<'_, T>,
     args: &CheckpointArgs,
     (question, model): (&str, Model),
     source: &Source,
-    ask: impl FnOnce(&dyn Keep) -> Result<Certified<C>, NoAnswer>,
-) -> Result<Certified<C>, NoAnswer> {
+    limits: &Limits,
+    ask: impl FnOnce(&dyn Keep) -> Result<F, NoAnswer>,
+) -> Result<F, NoAnswer> {
+    let buffers = match (question, model) {
+        ("robust", _) | (_, Model::Sc) => String::new(),
+        _ => format!(" --buffer-limit {}", limits.buffer),
+    };
     let head = Head {
         tool: format!("weakspot {VERSION}"),
-        question: format!("{question} {model} {:?}", source.format),
+        question: format!("{question} {model} {:?}{buffers}", source.format),
         input: Sha256::digest(source.text.as_bytes()).into(),
     };
     let file = CheckpointFile::new(args, head);
@@ -91,16 +96,34 @@ pub fn ask<T, C: Claim>(
     })?;
     let Some(path) = &args.write else { return Ok(found) };
     let (written, failed) = file.end();
-    match (found.verdict(), failed) {
-        (Verdict::Unknown(_), Some(why)) => job.complain(&format!("{why:#}")),
+    match (found.is_unfinished(), failed) {
+        (true, Some(why)) => job.complain(&format!("{why:#}")),
         (_, Some(why)) => job.answer.err += &format!("warning: {}: {why:#}\n", job.file),
-        (Verdict::Unknown(_), None) if written && !job.shared.quiet => {
+        (true, None) if written && !job.shared.quiet => {
             let path = path.display();
             job.answer.err += &format!("{}: --resume {path} goes on from here\n", job.file);
         }
         _ => {}
     }
     Ok(found)
+}
+
+/// What a search comes to.
+pub trait Found {
+    /// Whether a limit or a signal has ended it.
+    fn is_unfinished(&self) -> bool;
+}
+
+impl<C: Claim> Found for Certified<C> {
+    fn is_unfinished(&self) -> bool {
+        matches!(self.verdict(), Verdict::Unknown(_))
+    }
+}
+
+impl Found for Outcomes<'_> {
+    fn is_unfinished(&self) -> bool {
+        self.stopped.is_some()
+    }
 }
 
 /// What a checkpoint belongs to.
@@ -379,7 +402,7 @@ mod tests {
         format[BEGIN.len()] = 99;
         assert_eq!(
             said(&format),
-            "a checkpoint of format 99, and this version of weakspot has format 1"
+            "a checkpoint of format 99, and this version of weakspot has format 2"
         );
         assert_eq!(said(b""), "no checkpoint of weakspot");
         assert_eq!(said(b"something else entirely, and longer"), "no checkpoint of weakspot");
