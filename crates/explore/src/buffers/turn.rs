@@ -27,6 +27,7 @@ impl Turn<'_> {
     /// Whether it is time to keep the search, in which so many states were looked at: the clock is asked each time that
     /// they are a multiple of `interval`.
     pub(crate) fn is_due(&self, states: u32, interval: u32) -> bool {
+        let interval = if cfg!(test) { 1 } else { interval };
         states > 0 && states.is_multiple_of(interval) && self.place.is_some_and(Keep::is_due)
     }
 
@@ -42,3 +43,6 @@ impl Turn<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

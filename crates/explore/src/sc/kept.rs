@@ -122,4 +122,4 @@ fn stands_for(tables: &Threads<'_>, frame: Frame, fields: &Fields, row: &[u32]) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
