@@ -296,6 +296,16 @@ fn checkpoint(
     }))
 }
 
+/// The same for the exploration of a real program.
+fn checkpoint_of_run(typed: typed::Checkpoint) -> Result<Option<CheckpointArgs>, Usage> {
+    let typed::Checkpoint { checkpoint, resume } = typed;
+    if checkpoint.is_none() && resume.is_none() {
+        return Ok(None);
+    }
+    let (write, resume) = (file("--checkpoint", checkpoint)?, file("--resume", resume)?);
+    Ok(Some(CheckpointArgs { write, resume, answers: None }))
+}
+
 /// The same for what was recorded, of which only answers are kept.
 fn answers_checkpoint(
     typed: typed::Checkpoint,

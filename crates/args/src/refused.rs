@@ -41,14 +41,20 @@ pub(super) const VOCABULARY: [Word; 16] = [
 /// Which commands do not have which options, and why.
 const REASONS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["fence", "run", "cargo test", "cargo run"],
+        &["fence"],
         ABOUT_KEEPING,
-        "only `reach`, `robust` and `litmus` can be kept yet, and answers about several files",
+        "it asks many short questions: `reach`, `robust`, `litmus`, `run` and answers about several files can \
+         be kept",
+    ),
+    (
+        &["cargo test", "cargo run"],
+        ABOUT_KEEPING,
+        "each program is explored within its --timeout; `weakspot run` can be kept",
     ),
     (
         &["certify", "print", "convert", "compare", "show", "completions", "selfcheck", "serve"],
         ABOUT_KEEPING,
-        "it is no search: those of `reach`, `robust` and `litmus` can be kept",
+        "it is no search: those of `reach`, `robust`, `litmus` and `run` can be kept",
     ),
     (
         &["gen family", "gen history", "gen litmus", "record"],

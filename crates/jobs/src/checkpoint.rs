@@ -8,6 +8,7 @@
 //!
 //! A search is written so often that it takes less than a tenth of the time.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -108,6 +109,47 @@ pub fn ask<T, F: Found>(
     Ok(found)
 }
 
+/// The checkpoint of the exploration of a program with these words; `options` are those that it depends on.
+///
+/// # Errors
+///
+/// The file is no checkpoint of that, or cannot be written.
+pub fn of_exploration(
+    args: &CheckpointArgs,
+    command: &[OsString],
+    options: &[String],
+) -> Result<CheckpointFile> {
+    let program = command.first().context("there is no program")?;
+    check(Some(args), &[program])?;
+    let name = Path::new(program).display();
+    let mut sum = Sha256::new();
+    sum.update(std::fs::read(program).with_context(|| format!("failed to read {name}"))?);
+    for word in &command[1..] {
+        sum.update([0]);
+        sum.update(word.as_encoded_bytes());
+    }
+    let head = Head {
+        tool: format!("weakspot {VERSION}"),
+        question: ["run".to_owned()].iter().chain(options).cloned().collect::<Vec<_>>().join(" "),
+        input: sum.finalize().into(),
+    };
+    let path = || args.resume.as_ref().map_or(String::new(), |path| path.display().to_string());
+    CheckpointFile::new(args, head).with_context(path)
+}
+
+/// What is to be said of a checkpoint in the end: whether it cannot be gone on from though it should, and the words.
+pub fn said_of(file: CheckpointFile, is_unfinished: bool, quiet: bool) -> (bool, String) {
+    let path = file.write.as_ref().map_or(String::new(), |path| path.display().to_string());
+    match file.end() {
+        (_, Some(why)) if is_unfinished => (true, format!("error: {why:#}\n")),
+        (_, Some(why)) => (false, format!("warning: {why:#}\n")),
+        (true, None) if is_unfinished && !quiet => {
+            (false, format!("--resume {path} goes on from here\n"))
+        }
+        _ => (false, String::new()),
+    }
+}
+
 /// What a search comes to.
 pub trait Found {
     /// Whether a limit or a signal has ended it.
@@ -180,7 +222,7 @@ fn number(from: &mut dyn Read) -> io::Result<u32> {
 }
 
 /// The files of a search, or of a sweep.
-pub(crate) struct CheckpointFile {
+pub struct CheckpointFile {
     head: Head,
     write: Option<PathBuf>,
     /// A checked file, where what the search says begins, and how long that is.

@@ -23,7 +23,7 @@ pub struct RunProgramArgs {
 }
 
 pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
-    let typed::Run { command, witness, explore, threads } = typed;
+    let typed::Run { command, witness, checkpoint, explore, threads } = typed;
     let first = command.first().map(|word| word.to_string_lossy());
     if let Some(option) = first.filter(|word| word.starts_with('-')) {
         return Err(Usage(format!(
@@ -35,6 +35,16 @@ pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
     if run.shared.witness.is_some() && run.replay.is_some() {
         return Err(Usage("--witness is for a search: leave out --replay".to_owned()));
     }
+    let kept = super::checkpoint_of_run(checkpoint)?;
+    if kept.is_some() {
+        let alone = [
+            ("--replay", run.replay.is_some()),
+            ("--fail-fast", run.first),
+            ("--strategy rf", run.strategy == RunStrategy::Rf),
+        ];
+        refuse(&alone, "is not explored in parts, and only these are kept: leave out --checkpoint")?;
+    }
+    run.shared.checkpoint = kept;
     Ok(RunProgramArgs { command, run })
 }
 

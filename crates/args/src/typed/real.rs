@@ -62,6 +62,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
+    #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]
     pub(crate) threads: Threads,
