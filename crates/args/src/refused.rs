@@ -78,11 +78,6 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         "what was recorded is bounded; there are no buffers to explore",
     ),
     (
-        &["cargo test", "cargo run"],
-        &["witness"],
-        "--replay SCHEDULE --log FILE writes an execution",
-    ),
-    (
         &["run", "cargo test", "cargo run"],
         &["input-format"],
         "what is explored is a program, not a text",

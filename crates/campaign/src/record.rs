@@ -21,7 +21,7 @@ use weakspot_live::wire::{Config, Message};
 use crate::{Error, Result};
 
 /// Children are ended at most so often, and so that this takes less than this share of the time.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(500);
 const SHARE: u32 = 20;
 
 /// What is known of the explorations of a campaign.

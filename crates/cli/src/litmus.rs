@@ -13,8 +13,8 @@ use weakspot_explore::{Judgement, NoAnswer, Outcomes, Strategy, outcomes, outcom
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
-    Head, LitmusAnswer, LitmusResult, LitmusShown, litmus_states_table,
-    litmus_summary, litmus_summary_table,
+    Head, LitmusAnswer, LitmusResult, LitmusShown, litmus_states_table, litmus_summary,
+    litmus_summary_table,
 };
 
 use crate::args::LitmusArgs;
@@ -113,8 +113,9 @@ impl Litmus<'_> {
         let listener = &mut Listener::new();
         let asked = ("litmus", model);
         let found = match common.shared.kept_search() {
-            None => outcomes(program, model, Strategy::Auto, &limits, listener)
-                .map_err(NoAnswer::Fault),
+            None => {
+                outcomes(program, model, Strategy::Auto, &limits, listener).map_err(NoAnswer::Fault)
+            }
             Some(at) => checkpoint::ask(&mut self.job, at, asked, source, &limits, |keep| {
                 outcomes_kept(program, model, keep, &limits, listener)
             }),

@@ -84,9 +84,11 @@ fn ask_model(
     let listener = &mut Listener::new();
     let found = match (&args.common.processes, args.common.shared.kept_search()) {
         (None, None) => reach(program, model, args.algorithm, limits, listener),
-        (None, Some(kept)) => checkpoint::ask(job, kept, ("reach", model), source, limits, |keep| {
-            reach_kept(program, model, keep, limits, listener)
-        }),
+        (None, Some(kept)) => {
+            checkpoint::ask(job, kept, ("reach", model), source, limits, |keep| {
+                reach_kept(program, model, keep, limits, listener)
+            })
+        }
         (Some(at), _) => cluster::ask(at, ("reach", model), source, limits, |team| {
             reach_together(program, team, limits, listener)
         }),

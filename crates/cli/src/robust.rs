@@ -80,9 +80,11 @@ fn ask_model(
     let asked = match args.trf {
         false => match (&args.common.processes, args.common.shared.kept_search()) {
             (None, None) => robust(program, model, decide, limits, listener),
-            (None, Some(at)) => checkpoint::ask(job, at, ("robust", model), source, limits, |keep| {
-                robust_kept(program, model, keep, limits, listener)
-            }),
+            (None, Some(at)) => {
+                checkpoint::ask(job, at, ("robust", model), source, limits, |keep| {
+                    robust_kept(program, model, keep, limits, listener)
+                })
+            }
             (Some(at), _) => cluster::ask(at, ("robust", model), source, limits, |team| {
                 robust_together(program, model, team, limits, listener)
             }),

@@ -142,9 +142,11 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let kept = replayed.as_ref().map(|(_, entry)| with_kept(args, entry)).transpose()?;
     let args = kept.as_ref().unwrap_or(args);
     let (number, shared) = replayed.map_or((None, Vec::new()), |(n, e)| (Some(n), e.shared));
-    let kept = args.shared.checkpoint.as_ref().map(|at| {
-        checkpoint::of_exploration(at, &program.command, &options::exploring(args))
-    });
+    let kept = args
+        .shared
+        .checkpoint
+        .as_ref()
+        .map(|at| checkpoint::of_exploration(at, &program.command, &options::exploring(args)));
     let kept = kept.transpose()?;
     let (found, elapsed) = explored(args, subject, shared, kept.as_ref())?;
     let mut answer = Answer::new();

@@ -108,6 +108,8 @@ pub(crate) struct CargoTest {
     #[arg(long)]
     pub(crate) no_run: bool,
     #[command(flatten)]
+    pub(crate) witness: Witness,
+    #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]
     pub(crate) threads: Threads,
@@ -137,6 +139,8 @@ taken, too, in any order; after `--` come arguments of the program.",
     ))
 )]
 pub(crate) struct CargoRun {
+    #[command(flatten)]
+    pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]

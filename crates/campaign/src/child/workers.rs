@@ -95,10 +95,13 @@ impl Workers<'_> {
         let mut enough = false;
         for number in 0..self.call.workers.len() {
             for line in &self.call.workers[number].lines {
-                let message = Message::parse(line)
-                    .map_err(Error::because("the checkpoint says something that is not understood"))?;
+                let message = Message::parse(line).map_err(Error::because(
+                    "the checkpoint says something that is not understood",
+                ))?;
                 match message {
-                    Message::Shared { addr, len } if number == 0 => learn(&mut self.config, addr, len),
+                    Message::Shared { addr, len } if number == 0 => {
+                        learn(&mut self.config, addr, len)
+                    }
                     Message::Outside { .. } => self.outside = true,
                     _ => {}
                 }

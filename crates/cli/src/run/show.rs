@@ -8,8 +8,8 @@ use weakspot_campaign::{
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, Transactions,
 };
 use weakspot_core::{Limit, Model, Verdict};
-use weakspot_jobs::options::options;
 use weakspot_jobs::kept::Entry;
+use weakspot_jobs::options::options;
 use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
 use weakspot_report::{

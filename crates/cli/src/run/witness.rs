@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use weakspot_campaign::{Answer, Unconfirmed, confirmed, evidence};
 use weakspot_certify::Checked;
 use weakspot_core::Model;
-use weakspot_report::{InputHash, RunEvidence, RunWitness, Wrong};
+use weakspot_report::{BuiltBy, InputHash, RunEvidence, RunWitness, Wrong};
 
 use super::{Subject, explored};
 use crate::args::{Bounds, Command, ProgramOutput, RunArgs};
@@ -63,7 +63,12 @@ pub(super) fn witness(
     let arguments = words
         .collect::<Option<_>>()
         .context("no witness is written: an argument of the program is no UTF-8 text")?;
-    Ok(Some(RunWitness { input_hash: hash.end(), arguments, options, evidence }))
+    let built = match (subject.program.rust, subject.program.harness) {
+        (false, _) => BuiltBy::Compiler,
+        (true, false) => BuiltBy::Cargo,
+        (true, true) => BuiltBy::CargoTest,
+    };
+    Ok(Some(RunWitness { input_hash: hash.end(), arguments, options, built, evidence }))
 }
 
 /// Executes again what a witness is about, with this program.
@@ -97,7 +102,13 @@ pub(crate) fn check(program: &Path, witness: &RunWitness, bounds: Bounds) -> Res
     let mut args = RunArgs { output: ProgramOutput::None, ..typed.run };
     args.shared.timeout = bounds.timeout;
     args.shared.memory = bounds.memory;
-    let found = explored(&args, &Subject::program(typed.command), shared, None)?.0;
+    let mut subject = Subject::program(typed.command);
+    subject.program.rust = witness.built != BuiltBy::Compiler;
+    subject.program.harness = witness.built == BuiltBy::CargoTest;
+    if subject.program.rust {
+        subject.program.variables = weakspot_cargo::variables();
+    }
+    let found = explored(&args, &subject, shared, None)?.0;
     Ok(match confirmed(&witness.evidence, &found) {
         // They are part of the question.
         Ok(by) if !witness.options.is_empty() => {

@@ -148,19 +148,19 @@ pub(crate) fn in_turns<'p>(
         budget: FIRST_BUDGET,
         is_write_order: strategy != Strategy::Explicit,
     };
-    let (mut turn, mut search) =
-        match Search::earlier(asked, place, (until, limits.buffer), meter) {
-            Ok(Some(earlier)) => earlier,
-            Ok(None) => {
-                let turn = first(FIRST_BUFFER.min(limits.buffer));
-                (turn, Search::new(asked, &turn, until(&turn)))
-            }
-            Err(why) => {
-                let turn = first(0);
-                let nothing = Search::new(asked, &turn, until(&turn));
-                return Ok((nothing, Ended::Stopped(Stop::Limit(why.limit()?))));
-            }
-        };
+    let (mut turn, mut search) = match Search::earlier(asked, place, (until, limits.buffer), meter)
+    {
+        Ok(Some(earlier)) => earlier,
+        Ok(None) => {
+            let turn = first(FIRST_BUFFER.min(limits.buffer));
+            (turn, Search::new(asked, &turn, until(&turn)))
+        }
+        Err(why) => {
+            let turn = first(0);
+            let nothing = Search::new(asked, &turn, until(&turn));
+            return Ok((nothing, Ended::Stopped(Stop::Limit(why.limit()?))));
+        }
+    };
     loop {
         let (search_now, ended) = with_buffer(asked, (&mut turn, &until), search, meter);
         let more_may_do = matches!(ended, Ended::Complete)

@@ -61,12 +61,7 @@ impl<'p> Search<'p> {
     }
 
     /// Goes on until done, stopped, or `until` is met.
-    pub(crate) fn search(
-        &mut self,
-        turn: &Turn<'_>,
-        until: Until,
-        meter: &mut Meter<'_>,
-    ) -> Ended {
+    pub(crate) fn search(&mut self, turn: &Turn<'_>, until: Until, meter: &mut Meter<'_>) -> Ended {
         match self {
             Search::WriteOrder(search) => search.search(turn, meter),
             Search::Explicit(search) => search.search(until, turn, meter),

@@ -4,9 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Entry, Failure, FailureKind, Machine, Schedule, Step};
-use weakspot_core::{
-    Limit, Limits, Model, Observable, PointId, Program, Silent, ThreadId, Value,
-};
+use weakspot_core::{Limit, Limits, Model, Observable, PointId, Program, Silent, ThreadId, Value};
 
 use crate::buffers::alike::Alike;
 use crate::buffers::block::{BlockRuns, run_block};
@@ -282,13 +280,7 @@ impl<'p> Space<'p> {
     }
 
     /// The ways through a block that was run before, perhaps by the search that this one goes on with.
-    fn block_again(
-        &mut self,
-        t: usize,
-        local: u32,
-        edge: u32,
-        mem: u32,
-    ) -> Option<Rc<BlockRuns>> {
+    fn block_again(&mut self, t: usize, local: u32, edge: u32, mem: u32) -> Option<Rc<BlockRuns>> {
         if !self.resumed {
             return self.blocks.get(&(t as u32, local, edge, mem)).cloned();
         }

@@ -264,9 +264,10 @@ impl<'p> WriteOrder<'p> {
             let node = from.at_most(count.saturating_sub(1))?;
             let parts = (0..=n).map(|_| number(from)).collect::<Result<Vec<_>, _>>()?;
             let is_good = below(rows)(&parts[0])
-                && parts[1..].iter().zip(&self.space.alike.first).all(|(&part, &first)| {
-                    (part as usize) < self.sets[first].finals.len()
-                });
+                && parts[1..]
+                    .iter()
+                    .zip(&self.space.alike.first)
+                    .all(|(&part, &first)| (part as usize) < self.sets[first].finals.len());
             if !is_good || !self.known_products.insert(parts.clone()) {
                 return Err(NotKept::Damaged);
             }

@@ -56,8 +56,9 @@ fn final_states(
     progress: &mut dyn Progress,
 ) -> Result<Came, NoAnswer> {
     let mut found = match keep {
-        None => outcomes(program, model, Strategy::Auto, &LIMITS, progress)
-            .map_err(NoAnswer::Fault)?,
+        None => {
+            outcomes(program, model, Strategy::Auto, &LIMITS, progress).map_err(NoAnswer::Fault)?
+        }
         Some(keep) => outcomes_kept(program, model, keep, &LIMITS, progress)?,
     };
     let fails = found.assertion().is_some();
