@@ -26,6 +26,7 @@ macro_rules! eprintln {
 }
 
 pub mod checkpoint;
+mod checkpoint_file;
 pub mod compared;
 pub mod exit;
 pub mod interrupt;

@@ -16,7 +16,7 @@ use weakspot_report::{
     NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, page, sarif,
 };
 
-use crate::checkpoint;
+use crate::checkpoint_file;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, spare_inputs};
@@ -441,7 +441,7 @@ pub fn check_models<P: AsRef<Path>, M>(shared: &Shared, inputs: &[P], models: &[
     if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
-    checkpoint::check(shared.checkpoint.as_ref(), inputs)?;
+    checkpoint_file::check(shared.checkpoint.as_ref(), inputs)?;
     spare_inputs("--witness", shared.witness.as_deref(), inputs)
 }
 

@@ -17,7 +17,7 @@ use weakspot_explore::Keep;
 use weakspot_report::Row;
 
 use super::message::{number, put_answer, take, take_answer, take_text, text};
-use crate::checkpoint::{CheckpointFile, Head};
+use crate::checkpoint_file::{CheckpointFile, Head};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pool::{self, Answer, Named};
