@@ -166,13 +166,15 @@ pub struct Common {
     pub shared: Shared,
 }
 
-/// A search that is kept, or goes on with one that was.
+/// What is kept, so that it can go on another time.
 #[derive(Clone, Debug)]
 pub struct CheckpointArgs {
     /// Where it is written.
     pub write: Option<PathBuf>,
     /// Where it goes on from.
     pub resume: Option<PathBuf>,
+    /// Of several files the answers are kept, not searches: what was typed, on which they depend.
+    pub answers: Option<String>,
 }
 
 /// What all questions share.
@@ -203,6 +205,11 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Where the search for the one answer is kept, if it is.
+    pub fn kept_search(&self) -> Option<&CheckpointArgs> {
+        self.checkpoint.as_ref().filter(|kept| kept.answers.is_none())
+    }
+
     /// Whether another process prints what this one answers.
     pub fn is_helper(&self) -> bool {
         self.sweep.as_ref().is_some_and(|sweep| sweep.at.process > 0)
@@ -264,11 +271,22 @@ fn shared(
     })
 }
 
-/// A search that is kept: of one file, under one model, by one process.
+/// What was typed of a question that may be kept, apart from what its answers do not depend on. `threads` is where
+/// the number of threads stands.
+fn asked<T: fmt::Debug>(typed: &mut T, threads: fn(&mut T) -> &mut typed::Threads) -> String {
+    let number = threads(typed).threads.take();
+    let text = format!("{typed:?}");
+    threads(typed).threads = number;
+    text
+}
+
+/// What is kept by one process: the search for the answer about one file, or the answers about several. `question` is
+/// what was typed.
 fn checkpoint(
     typed: typed::Checkpoint,
     files: &[PathBuf],
     processes: &typed::Processes,
+    question: String,
 ) -> Result<Option<CheckpointArgs>, Usage> {
     let typed::Checkpoint { checkpoint, resume } = typed;
     if checkpoint.is_none() && resume.is_none() {
@@ -279,11 +297,40 @@ fn checkpoint(
             "--checkpoint and --resume are for one process: expected no --hosts".to_owned(),
         ));
     }
-    if !matches!(files, [file] if !file.is_dir()) {
-        return Err(Usage("--checkpoint and --resume are for one file".to_owned()));
+    let is_one = matches!(files, [file] if !file.is_dir());
+    Ok(Some(CheckpointArgs {
+        write: file("--checkpoint", checkpoint)?,
+        resume: file("--resume", resume)?,
+        answers: (!is_one).then_some(question),
+    }))
+}
+
+/// The same for the exploration of a real program.
+fn checkpoint_of_run(typed: typed::Checkpoint) -> Result<Option<CheckpointArgs>, Usage> {
+    let typed::Checkpoint { checkpoint, resume } = typed;
+    if checkpoint.is_none() && resume.is_none() {
+        return Ok(None);
     }
-    let write = file("--checkpoint", checkpoint)?;
-    Ok(Some(CheckpointArgs { write, resume: file("--resume", resume)? }))
+    let (write, resume) = (file("--checkpoint", checkpoint)?, file("--resume", resume)?);
+    Ok(Some(CheckpointArgs { write, resume, answers: None }))
+}
+
+/// The same for what was recorded, of which only answers are kept.
+fn answers_checkpoint(
+    typed: typed::Checkpoint,
+    files: &[PathBuf],
+    processes: &typed::Processes,
+    question: String,
+) -> Result<Option<CheckpointArgs>, Usage> {
+    let kept = checkpoint(typed, files, processes, question)?;
+    if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
+        return Err(Usage(
+            "--checkpoint and --resume are for several files here: one that is not answered is read again \
+             from its beginning"
+                .to_owned(),
+        ));
+    }
+    Ok(kept)
 }
 
 /// Refuses a table where there is none.

@@ -41,15 +41,20 @@ pub(super) const VOCABULARY: [Word; 16] = [
 /// Which commands do not have which options, and why.
 const REASONS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["litmus", "fence", "serial", "run", "cargo test", "cargo run"],
+        &["fence"],
         ABOUT_KEEPING,
-        "only the searches of `reach --model sc` and `robust` can be kept yet",
+        "it asks many short questions: `reach`, `robust`, `litmus`, `run` and answers about several files can \
+         be kept",
     ),
-    (&["monitor", "history"], ABOUT_KEEPING, "what was recorded is read again from its beginning"),
+    (
+        &["cargo test", "cargo run"],
+        ABOUT_KEEPING,
+        "each program is explored within its --timeout; `weakspot run` can be kept",
+    ),
     (
         &["certify", "print", "convert", "compare", "show", "completions", "selfcheck", "serve"],
         ABOUT_KEEPING,
-        "it is no search: those of `reach --model sc` and `robust` can be kept",
+        "it is no search: those of `reach`, `robust`, `litmus` and `run` can be kept",
     ),
     (
         &["gen family", "gen history", "gen litmus", "record"],
@@ -71,11 +76,6 @@ const REASONS: &[(&[&str], &[&str], &str)] = &[
         &["history"],
         &["buffer-limit"],
         "what was recorded is bounded; there are no buffers to explore",
-    ),
-    (
-        &["cargo test", "cargo run"],
-        &["witness"],
-        "--replay SCHEDULE --log FILE writes an execution",
     ),
     (
         &["run", "cargo test", "cargo run"],

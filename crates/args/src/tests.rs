@@ -110,8 +110,11 @@ fn every_command_has_the_options_or_refuses_them() {
                 ("convert", _) => {
                     format!("{path} --{option} {} {rest} b.jsonl", value(&path, option))
                 }
-                ("reach", "checkpoint" | "resume") => {
+                ("reach" | "litmus", "checkpoint" | "resume") => {
                     format!("{path} --model sc --{option} FILE {rest}")
+                }
+                ("monitor" | "serial" | "history", "checkpoint" | "resume") => {
+                    format!("{path} --{option} FILE {rest} {rest}")
                 }
                 ("robust", "checkpoint" | "resume") => {
                     format!("{path} --model tso --{option} FILE {rest}")

@@ -154,10 +154,10 @@ pub(crate) struct Witness {
 /// For searches that can be kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Checkpoint {
-    /// Write the search to this file now and then, and when it ends at a limit or a signal (one file, one model).
+    /// Write how far it is to this file, now and then and when it ends at a limit or a signal.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Go on with the search in this file.
+    /// Go on from this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 }

@@ -266,7 +266,7 @@ fn measure(
         memory: MEMORY,
     };
     let facts = Facts::of(&program, &question)?;
-    let child = Child { program: &program, runtime, shown: false, scratch: false };
+    let child = Child { program: &program, runtime, shown: false, scratch: false, record: None };
     let listener = Listener { since: Instant::now(), interrupted: tables.interrupted };
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };

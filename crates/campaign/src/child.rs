@@ -15,7 +15,7 @@ use weakspot_build::runtime;
 use weakspot_live::Parts;
 use weakspot_live::wire::{Config, Message, VARIABLE};
 
-use crate::{Ended, Error, Result, Runtime, Shared, Start};
+use crate::{Ended, Error, Record, Result, Runtime, Shared, Start};
 
 mod workers;
 
@@ -64,7 +64,7 @@ impl Linked {
 }
 
 /// The program with the library inside of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Child<'a> {
     /// The program.
     pub program: &'a Program,
@@ -74,6 +74,8 @@ pub struct Child<'a> {
     pub shown: bool,
     /// Whether it runs in a new folder, which is removed after it.
     pub scratch: bool,
+    /// Where explorations in parts are kept, if anywhere.
+    pub record: Option<&'a Record<'a>>,
 }
 
 impl Runtime for Child<'_> {
@@ -106,6 +108,10 @@ impl Runtime for Child<'_> {
         hear: &mut dyn FnMut(usize, Message) -> bool,
     ) -> Result<Shared> {
         workers::run(self, start, workers, parts, hear)
+    }
+
+    fn is_kept(&self) -> bool {
+        self.record.is_some()
     }
 }
 

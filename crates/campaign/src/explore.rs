@@ -427,9 +427,10 @@ impl Exploration<'_> {
 
     /// Whether several of the program may follow a strategy. Who stops at the first finding explores
     /// alone: which one is the first must not depend on who is faster. `dpor` is followed in parts even by one,
-    /// so that the answer does not depend on how many there are.
+    /// so that the answer does not depend on how many there are; and what is kept is kept by parts.
     fn is_shared(&self, phase: &Phase) -> bool {
-        let several = self.campaign.question.workers > 1 || phase.plan == Plan::Dpor;
+        let Campaign { question, runtime, .. } = self.campaign;
+        let several = question.workers > 1 || phase.plan == Plan::Dpor || runtime.is_kept();
         several && self.until == Until::End && phase.most.is_none()
     }
 

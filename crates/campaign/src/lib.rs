@@ -23,7 +23,8 @@
 //! `lib.rs` is the way from a question to an answer, and each file a step of it: `config.rs` makes
 //! the one configuration that every run of the program is a variation of (`live/src/wire/config.rs`
 //! writes and reads it), `isolate.rs` finds out whether executions may share a process,
-//! `explore.rs` follows strategies, with several of the program at a time by `sharing.rs`, and
+//! `explore.rs` follows strategies, with several of the program at a time by `sharing.rs` (which can go on another
+//! time by `record.rs`), and
 //! collects what is heard (`heard.rs`) as findings (`findings.rs`), `replay.rs` executes these
 //! again as logs for the monitors (`log.rs`), `judge.rs` makes verdicts of all of them
 //! (`answer.rs`): `failures.rs` says what led to failures, `waits.rs` what threads wait for that
@@ -65,6 +66,7 @@ mod native;
 mod pieces;
 mod question;
 mod races;
+mod record;
 mod replay;
 mod runtime;
 mod sharing;
@@ -94,6 +96,7 @@ pub use locks::Locks;
 pub use log::{Logged, Replayed};
 pub use measure::{Measured, measure};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
+pub use record::Record;
 pub use runtime::{Control, Ended, Runtime, Shared, SoFar, Start};
 pub use sources::Patch;
 pub use symbols::has_harness;

@@ -22,6 +22,11 @@ pub trait Runtime {
         parts: &mut Parts,
         hear: &mut dyn FnMut(usize, Message) -> bool,
     ) -> Result<Shared>;
+
+    /// Whether what is explored in parts can go on another time.
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 /// What came of an exploration that several share.

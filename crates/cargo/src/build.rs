@@ -83,16 +83,14 @@ impl Built {
 
     /// What cargo would put into the environment, and what keeps panics short.
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
-        vec![
+        let mut all = vec![
             ("CARGO_MANIFEST_DIR", self.folder.clone().into()),
             ("CARGO_MANIFEST_PATH", self.folder.join("Cargo.toml").into()),
             ("CARGO_PKG_NAME", self.package.clone().into()),
             ("CARGO_PKG_VERSION", self.version.clone().into()),
-            ("RUST_BACKTRACE", "0".into()),
-            ("RUST_LIB_BACKTRACE", "0".into()),
-            // Otherwise the harness reads all about the terminal, in each execution.
-            ("TERM", "".into()),
-        ]
+        ];
+        all.extend(variables());
+        all
     }
 
     /// The option of cargo that chooses the target.
@@ -341,4 +339,14 @@ fn answer(command: &mut Command) -> Result<String> {
         bail!("{}", said.strip_prefix("error: ").unwrap_or(said));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What every program of a crate finds in its environment.
+pub fn variables() -> Vec<(&'static str, OsString)> {
+    vec![
+        ("RUST_BACKTRACE", "0".into()),
+        ("RUST_LIB_BACKTRACE", "0".into()),
+        // Otherwise the harness reads all about the terminal, in each execution.
+        ("TERM", "".into()),
+    ]
 }

@@ -68,9 +68,10 @@ pub(crate) fn test(args: &CargoTestArgs) -> Result<Exit> {
             }
         }
     }
-    if args.run.replay.is_some() && subjects.len() > 1 {
+    if (args.run.replay.is_some() || args.run.shared.witness.is_some()) && subjects.len() > 1 {
+        let what = if args.run.replay.is_some() { "schedule" } else { "witness" };
         bail!(
-            "a schedule is for one test, and {} are selected: name it, as in -- --exact {}",
+            "a {what} is for one test, and {} are selected: name it, as in -- --exact {}",
             subjects.len(),
             tests.first().map_or("", |(_, name)| name)
         );

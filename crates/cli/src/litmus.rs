@@ -8,16 +8,17 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::machine::Schedule;
 use weakspot_core::why_not::{NoReason, WhyNot, why_not};
-use weakspot_core::{Diagnostic, Model, Value};
-use weakspot_explore::{Judgement, Outcomes, Strategy, outcomes};
+use weakspot_core::{Model, Value};
+use weakspot_explore::{Judgement, NoAnswer, Outcomes, Strategy, outcomes, outcomes_kept};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
-    Head, LitmusAnswer, LitmusResult, LitmusShown, failure_diagnostic, litmus_states_table,
-    litmus_summary, litmus_summary_table,
+    Head, LitmusAnswer, LitmusResult, LitmusShown, litmus_states_table, litmus_summary,
+    litmus_summary_table,
 };
 
 use crate::args::LitmusArgs;
+use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
@@ -109,12 +110,22 @@ impl Litmus<'_> {
         let Parsed { program, names, .. } = parsed;
         let start = Instant::now();
         let limits = self.job.limits(&pool::limits(common));
-        let found = outcomes(program, model, Strategy::Auto, &limits, &mut Listener::new());
+        let listener = &mut Listener::new();
+        let asked = ("litmus", model);
+        let found = match common.shared.kept_search() {
+            None => {
+                outcomes(program, model, Strategy::Auto, &limits, listener).map_err(NoAnswer::Fault)
+            }
+            Some(at) => checkpoint::ask(&mut self.job, at, asked, source, &limits, |keep| {
+                outcomes_kept(program, model, keep, &limits, listener)
+            }),
+        };
         let mut found = match found {
             Ok(found) => found,
-            Err(failure) => {
-                let diagnostic = failure_diagnostic(program, names, &failure);
-                return self.fault(model, source, &diagnostic);
+            Err(why) => {
+                self.job.refuse_answer(Some(model), source, (program, names), why);
+                self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
+                return;
             }
         };
         let judged = match found.judge(program, model) {
@@ -219,11 +230,6 @@ impl Litmus<'_> {
             work <= MOST_WORK
         };
         Some(why_not(&parsed.program, model, &components, MOST_CANDIDATES, &mut go_on))
-    }
-
-    fn fault(&mut self, model: Model, source: &Source, diagnostic: &Diagnostic) {
-        self.job.refuse_at(Some(model), source, diagnostic);
-        self.job.answer.results.push(LitmusResult::error(&self.job.file, Some(model)));
     }
 
     /// The run that `--show`, a picture or `--report` asks for.

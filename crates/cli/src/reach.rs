@@ -24,7 +24,6 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, (common.language, &common.options), &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
-    checkpoint::check(common.shared.checkpoint.as_ref(), &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -83,11 +82,13 @@ fn ask_model(
     let start = Instant::now();
     let limits = &job.limits(limits);
     let listener = &mut Listener::new();
-    let found = match (&args.common.processes, &args.common.shared.checkpoint) {
+    let found = match (&args.common.processes, args.common.shared.kept_search()) {
         (None, None) => reach(program, model, args.algorithm, limits, listener),
-        (None, Some(kept)) => checkpoint::ask(job, kept, ("reach", model), source, |keep| {
-            reach_kept(program, keep, limits, listener)
-        }),
+        (None, Some(kept)) => {
+            checkpoint::ask(job, kept, ("reach", model), source, limits, |keep| {
+                reach_kept(program, model, keep, limits, listener)
+            })
+        }
         (Some(at), _) => cluster::ask(at, ("reach", model), source, limits, |team| {
             reach_together(program, team, limits, listener)
         }),

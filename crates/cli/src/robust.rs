@@ -27,7 +27,6 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, (common.language, &common.options), &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
-    checkpoint::check(common.shared.checkpoint.as_ref(), &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
@@ -79,11 +78,13 @@ fn ask_model(
     let mut race = None;
     let listener = &mut Listener::new();
     let asked = match args.trf {
-        false => match (&args.common.processes, &args.common.shared.checkpoint) {
+        false => match (&args.common.processes, args.common.shared.kept_search()) {
             (None, None) => robust(program, model, decide, limits, listener),
-            (None, Some(kept)) => checkpoint::ask(job, kept, ("robust", model), source, |keep| {
-                robust_kept(program, model, keep, limits, listener)
-            }),
+            (None, Some(at)) => {
+                checkpoint::ask(job, at, ("robust", model), source, limits, |keep| {
+                    robust_kept(program, model, keep, limits, listener)
+                })
+            }
             (Some(at), _) => cluster::ask(at, ("robust", model), source, limits, |team| {
                 robust_together(program, model, team, limits, listener)
             }),

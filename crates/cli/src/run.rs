@@ -10,8 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_build::runtime;
-use weakspot_campaign::{Campaign, Child, Control, Facts, Judged, Linked, Program, SoFar, Stop};
+use weakspot_campaign::{
+    Campaign, Child, Control, Facts, Judged, Linked, Program, Record, SoFar, Stop,
+};
+use weakspot_jobs::checkpoint::{self, CheckpointFile};
 use weakspot_jobs::kept::Kept;
+use weakspot_jobs::options;
 use weakspot_report::{RunWitness, error_json};
 
 use self::question::{question, with_kept};
@@ -101,7 +105,7 @@ fn unpacked() -> Result<PathBuf> {
 
 fn child<'a>(args: &RunArgs, program: &'a Program, runtime: &'a Path) -> Child<'a> {
     let shown = args.output != ProgramOutput::None;
-    Child { program, runtime, shown, scratch: args.scratch }
+    Child { program, runtime, shown, scratch: args.scratch, record: None }
 }
 
 /// What is said about a program, whatever came out.
@@ -138,7 +142,13 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
     let kept = replayed.as_ref().map(|(_, entry)| with_kept(args, entry)).transpose()?;
     let args = kept.as_ref().unwrap_or(args);
     let (number, shared) = replayed.map_or((None, Vec::new()), |(n, e)| (Some(n), e.shared));
-    let (found, elapsed) = explored(args, subject, shared)?;
+    let kept = args
+        .shared
+        .checkpoint
+        .as_ref()
+        .map(|at| checkpoint::of_exploration(at, &program.command, &options::exploring(args)));
+    let kept = kept.transpose()?;
+    let (found, elapsed) = explored(args, subject, shared, kept.as_ref())?;
     let mut answer = Answer::new();
     let verdicts = found.verdicts();
     let counted = verdicts.iter().filter(|judged| !judged.advisory);
@@ -159,6 +169,12 @@ fn answer(args: &RunArgs, subject: &Subject) -> Result<Answer<Outcome>> {
             }
         }
     }
+    if let Some(kept) = kept {
+        let is_unknown = answer.exit == Exit::Unknown;
+        let (failed, text) = checkpoint::said_of(kept, is_unknown, args.shared.quiet);
+        answer.err += &text;
+        answer.exit = answer.exit.max(if failed { Exit::Bad } else { Exit::Holds });
+    }
     answer.results.push(Outcome {
         executions: found.executions,
         threads: found.threads,
@@ -174,13 +190,15 @@ fn explored(
     args: &RunArgs,
     subject: &Subject,
     shared: Vec<(u64, u64)>,
+    kept: Option<&CheckpointFile>,
 ) -> Result<(weakspot_campaign::Answer, Duration)> {
     let listener = Listener { since: Instant::now() };
     let program = &subject.program;
     let question = question(args, shared)?;
     let facts = Facts::of(program, &question)?;
     let runtime = unpacked()?;
-    let child = child(args, program, &runtime);
+    let record = kept.map(|file| Record::new(file)).transpose()?;
+    let child = Child { record: record.as_ref(), ..child(args, program, &runtime) };
     let campaign =
         Campaign { question: &question, facts: &facts, runtime: &child, control: &listener };
     Ok((campaign.answer()?, listener.elapsed()))

@@ -46,8 +46,8 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     if args.shared.witness.is_some() {
         bail!("a witness is about one file; these are {}", programs.len() + logs.len());
     }
-    if args.shared.sweep.is_some() {
-        bail!("--hosts takes programs or logs, not both: ask about them one after the other");
+    if args.shared.sweep.is_some() || args.shared.checkpoint.is_some() {
+        bail!("--hosts and --checkpoint take programs or logs: ask about them one after the other");
     }
     let exit = program::run(args, &programs)?;
     Ok(exit.max(run_logs(args, &logs)?))

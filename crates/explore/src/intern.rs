@@ -5,6 +5,8 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
+use crate::keep::{In, NotKept, Out};
+
 /// A table of distinct slices.
 #[derive(Debug)]
 pub(crate) struct Interner<T> {
@@ -43,6 +45,28 @@ impl<T: Copy + Eq + Hash> Interner<T> {
 
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Writes all slices.
+    pub(crate) fn keep<'w>(&self, out: &mut Out<'w>, one: impl Fn(&mut Out<'w>, T)) {
+        out.number(self.len() as u64);
+        (0..self.len() as u32).for_each(|id| out.all(self.get(id), &one));
+    }
+
+    /// Reads them to where there is none yet, or only the first ones; each has to be one that `is_good`.
+    pub(crate) fn resume<'r>(
+        &mut self,
+        from: &mut In<'r>,
+        one: impl Fn(&mut In<'r>) -> Result<T, NotKept>,
+        is_good: impl Fn(&[T]) -> bool,
+    ) -> Result<(), NotKept> {
+        for id in 0..from.at_most(u32::MAX)? {
+            let slice = from.all(&one)?;
+            if !is_good(&slice) || self.insert(&slice).0 != id {
+                return Err(NotKept::Damaged);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn bytes(&self) -> usize {

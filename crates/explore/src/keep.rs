@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 
 use weakspot_core::{Limit, Value};
 
+use crate::answer::NoAnswer;
+
 /// Where a search is kept.
 pub trait Keep: Sync {
     /// What an earlier search of the same question has written, if this one is to go on from there.
@@ -25,6 +27,79 @@ pub(crate) enum NotKept {
     Damaged,
     Read(io::Error),
     Limit(Limit),
+}
+
+impl NotKept {
+    /// The limit that was reached, or why there is no answer.
+    pub(crate) fn limit(self) -> Result<Limit, NoAnswer> {
+        match self {
+            NotKept::Limit(limit) => Ok(limit),
+            NotKept::Damaged => {
+                let why = "it has a good checksum, but is not what a search of this program writes";
+                Err(NoAnswer::NotResumed(why.to_owned()))
+            }
+            NotKept::Read(error) => Err(NoAnswer::NotResumed(error.to_string())),
+        }
+    }
+}
+
+/// One of the searches, one after the other, that answer a question: what is kept says which one it is of, and how many
+/// states those before it have visited.
+pub(crate) struct Phase<'k> {
+    pub(crate) keep: &'k dyn Keep,
+    pub(crate) number: u8,
+    pub(crate) before: u64,
+}
+
+impl<'k> Phase<'k> {
+    /// The one that was kept, or else the first.
+    pub(crate) fn of(keep: &'k dyn Keep) -> Result<Phase<'k>, NotKept> {
+        let (number, before) = match keep.earlier() {
+            None => (0, 0),
+            Some(from) => Phase::head(&mut *from.map_err(NotKept::Read)?)?,
+        };
+        Ok(Phase { keep, number, before })
+    }
+
+    /// The one after this, which has visited so many states.
+    pub(crate) fn next(&self, states: u64) -> Phase<'k> {
+        Phase { number: self.number + 1, before: self.before + states, ..*self }
+    }
+
+    fn head(from: &mut dyn Read) -> Result<(u8, u64), NotKept> {
+        let mut head = [0; 9];
+        from.read_exact(&mut head).map_err(NotKept::Read)?;
+        let (&number, states) = head.split_first().ok_or(NotKept::Damaged)?;
+        let states = states.first_chunk().ok_or(NotKept::Damaged)?;
+        Ok((number, u64::from_le_bytes(*states)))
+    }
+}
+
+impl Keep for Phase<'_> {
+    fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>> {
+        let mut from = match self.keep.earlier()? {
+            Ok(from) => from,
+            Err(error) => return Some(Err(error)),
+        };
+        match Phase::head(&mut *from) {
+            Ok((number, _)) if number == self.number => Some(Ok(from)),
+            // It is of an earlier search, which has ended since.
+            Ok(_) => None,
+            Err(_) => Some(Err(io::ErrorKind::InvalidData.into())),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.keep.is_due()
+    }
+
+    fn keep(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        self.keep.keep(&mut |to| {
+            to.write_all(&[self.number])?;
+            to.write_all(&self.before.to_le_bytes())?;
+            write(to)
+        });
+    }
 }
 
 /// Numbers on their way to where they are kept.
@@ -57,6 +132,12 @@ impl<'w> Out<'w> {
     /// Writes a number of either sign: small ones take few bytes.
     pub(crate) fn value(&mut self, v: Value) {
         self.number((v << 1 ^ v >> 63) as u64);
+    }
+
+    /// Writes a number for each of these, after how many there are.
+    pub(crate) fn all<T: Copy>(&mut self, items: &[T], one: impl Fn(&mut Self, T)) {
+        self.number(items.len() as u64);
+        items.iter().for_each(|&item| one(self, item));
     }
 
     /// Writes bytes whose number the reader knows.
@@ -132,6 +213,16 @@ impl<'r> In<'r> {
             Ok(n) if n <= most => Ok(n),
             _ => Err(NotKept::Damaged),
         }
+    }
+
+    /// Something for each of what [`Out::all`] has written.
+    pub(crate) fn all<T>(
+        &mut self,
+        mut one: impl FnMut(&mut Self) -> Result<T, NotKept>,
+    ) -> Result<Vec<T>, NotKept> {
+        let count = self.at_most(u32::MAX)?;
+        // Memory is taken only for what is there.
+        (0..count).map(|_| one(self)).collect()
     }
 
     /// Reads as many bytes as there is room for.

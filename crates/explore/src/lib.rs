@@ -64,7 +64,7 @@ mod transactions;
 mod tso;
 
 pub use answer::{NoAnswer, Reach};
-pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes};
+pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes, outcomes_kept};
 pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
 pub use keep::Keep;
 pub use meter::Meter;

@@ -5,6 +5,7 @@ use weakspot_core::machine::FailureKind;
 use weakspot_core::{LocId, Program, Undeclared, Value, Wide};
 
 use crate::intern::Interner;
+use crate::keep::{In, NotKept, Out};
 
 /// All memory contents that were met. Declared locations and wide places have the numbers of the
 /// program; where every address exists, the others get the following numbers when they are first
@@ -254,6 +255,39 @@ impl Memories {
 
     pub(crate) fn bytes(&self) -> usize {
         self.contents.bytes()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// How many places have a number.
+    pub(crate) fn places(&self) -> usize {
+        self.addrs.len()
+    }
+
+    /// Writes what the numbers stand for.
+    pub(crate) fn keep(&self, out: &mut Out<'_>) {
+        out.all(&self.addrs, Out::value);
+        self.contents.keep(out, Out::value);
+    }
+
+    /// Reads this: those of the same program have the same numbers then.
+    pub(crate) fn resume(&mut self, from: &mut In<'_>) -> Result<(), NotKept> {
+        let (declared, known) = (self.declared, self.addrs.len());
+        let addrs = from.all(In::value)?;
+        let (old, new) = addrs.split_at_checked(known).ok_or(NotKept::Damaged)?;
+        if old != self.addrs {
+            return Err(NotKept::Damaged);
+        }
+        for &addr in new {
+            if self.number.contains_key(&addr) || self.loc(addr).is_err() {
+                return Err(NotKept::Damaged);
+            }
+        }
+        let most = self.addrs.len();
+        self.contents.resume(from, In::value, |row| (declared..=most).contains(&row.len()))
     }
 }
 

@@ -7,7 +7,7 @@ use weakspot_core::{Certified, Limits, Model, Program, Progress};
 use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
-use crate::buffers::reach::eager;
+use crate::buffers::reach::{by_sc_kept, eager, eager_kept};
 use crate::keep::Keep;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
@@ -68,34 +68,25 @@ pub fn reach_together(
     answer.certified(program, Model::Sc, &limits)
 }
 
-/// [`reach`] under SC by a search that is kept, or goes on with one that was.
+/// [`reach`] by searches of states that are kept, or go on with one that was: [`Algorithm::Eager`], and under SC what
+/// [`Algorithm::Auto`] does there.
 ///
 /// # Errors
 ///
-/// As for one that is not; also where the question takes another search than that of SC's states, or what
-/// was kept is none of this program.
+/// As for one that is not; also where what was kept is none of this program.
 pub fn reach_kept(
     program: &Program,
+    model: Model,
     keep: &dyn Keep,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Reach>, NoAnswer> {
-    if !program.wides.is_empty() || !safety::answers_condition(program) {
-        return Err(NoAnswer::NotApplicable(
-            "no checkpoint can be made of this search: the program's accesses have different widths, or \
-             its condition asks whether there is a final state, or about registers",
-        ));
-    }
-    if program.condition.is_some() && safety::asks_more(program) {
-        return Err(NoAnswer::NotApplicable(
-            "no checkpoint can be made of this search: the program asks about final states and about \
-             more, which takes two searches",
-        ));
-    }
     let limits = limits.begin();
-    let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
-    let answer = safety::reach(program, plan, &limits, progress)?;
-    answer.certified(program, Model::Sc, &limits)
+    let answer = match model {
+        Model::Sc if program.wides.is_empty() => by_sc_kept(program, keep, &limits, progress)?,
+        _ => eager_kept(program, model, keep, &limits, progress)?,
+    };
+    answer.certified(program, model, &limits)
 }
 
 /// The answer before its evidence is checked, for those who check what they make of it.

@@ -1,84 +1,38 @@
-//! Searches in files, so that they can go on another time.
-//!
-//! A checkpoint begins with what it is and which question it belongs to: the version of the format and of
-//! the program that wrote it, the question with what matters of its options, the SHA-256 of the input. Then comes
-//! what the search says. A SHA-256 over all of that and a mark make the end. The file is written
-//! beside its place, synced and renamed, so that whoever is killed leaves the last one whole. It is
-//! checked to its end before anything of it is used.
-//!
-//! A search is written so often that it takes less than a tenth of the time.
+//! Questions whose searches are kept in files (`checkpoint_file.rs`), and what is said about that.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::ffi::OsString;
+use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
-use weakspot_args::{CheckpointArgs, VERSION};
-use weakspot_core::{Certified, Claim, Model, Verdict};
-use weakspot_explore::{Keep, NoAnswer};
+use weakspot_args::CheckpointArgs;
+use weakspot_core::{Certified, Claim, Limits, Model, Verdict};
+use weakspot_explore::{Keep, NoAnswer, Outcomes};
 use weakspot_input::Source;
 
-use crate::interrupt;
+pub use crate::checkpoint_file::CheckpointFile;
+use crate::checkpoint_file::{Head, check};
 use crate::job::Job;
-use crate::output::{self, NewFile, spare_inputs};
-
-const BEGIN: &[u8; 20] = b"weakspot checkpoint\n";
-const END: &[u8; 8] = b"the end\n";
-/// Changes whenever something else is written.
-const FORMAT: u32 = 1;
-/// The bytes of a SHA-256.
-const SUM: usize = 32;
-/// Words of the head are not longer than this.
-const MOST_OF_A_WORD: usize = 4096;
-
-/// Pauses are at least so long, and so many times as long as the last file took to write.
-const PAUSE: Duration = Duration::from_millis(250);
-const TIMES: u32 = 15;
-
-/// Refuses to write where an input, or anything else that is no checkpoint, would be lost.
-pub fn check<P: AsRef<Path>>(args: Option<&CheckpointArgs>, inputs: &[P]) -> Result<()> {
-    let path = args.and_then(|args| args.write.as_deref());
-    spare_inputs("--checkpoint", path, inputs)?;
-    let Some(path) = path else { return Ok(()) };
-    let name = path.display();
-    match std::fs::metadata(path) {
-        Ok(data) if !data.is_file() => bail!("--checkpoint {name}: that is no file"),
-        Ok(data) if data.len() > 0 && !begins(path)? => {
-            bail!("--checkpoint {name}: that file is no checkpoint, and would be overwritten")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether a file begins as checkpoints do.
-fn begins(path: &Path) -> Result<bool> {
-    let failed = || format!("failed to read {}", path.display());
-    let mut begin = Vec::new();
-    let file = File::open(path).with_context(failed)?;
-    file.take(BEGIN.len() as u64).read_to_end(&mut begin).with_context(failed)?;
-    Ok(begin == BEGIN)
-}
 
 /// Asks a question whose search is kept. What there is to say about that is noted.
 ///
 /// # Errors
 ///
 /// There is no answer, or the file is no checkpoint of this question.
-pub fn ask<T, C: Claim>(
+pub fn ask<T, F: Found>(
     job: &mut Job<'_, T>,
     args: &CheckpointArgs,
     (question, model): (&str, Model),
     source: &Source,
-    ask: impl FnOnce(&dyn Keep) -> Result<Certified<C>, NoAnswer>,
-) -> Result<Certified<C>, NoAnswer> {
-    let head = Head {
-        tool: format!("weakspot {VERSION}"),
-        question: format!("{question} {model} {:?}", source.format),
-        input: Sha256::digest(source.identity().as_bytes()).into(),
+    limits: &Limits,
+    ask: impl FnOnce(&dyn Keep) -> Result<F, NoAnswer>,
+) -> Result<F, NoAnswer> {
+    let buffers = match (question, model) {
+        ("robust", _) | (_, Model::Sc) => String::new(),
+        _ => format!(" --buffer-limit {}", limits.buffer),
     };
+    let question = format!("{question} {model} {:?}{buffers}", source.format);
+    let head = Head::new(question, Sha256::digest(source.identity().as_bytes()).into());
     let file = CheckpointFile::new(args, head);
     let file = file.map_err(|error| NoAnswer::NotResumed(format!("{error:#}")))?;
     let resumed = |why| match &args.resume {
@@ -90,11 +44,11 @@ pub fn ask<T, C: Claim>(
         why => why,
     })?;
     let Some(path) = &args.write else { return Ok(found) };
-    let state = file.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match (found.verdict(), state.failed) {
-        (Verdict::Unknown(_), Some(why)) => job.complain(&format!("{why:#}")),
+    let (written, failed) = file.end();
+    match (found.is_unfinished(), failed) {
+        (true, Some(why)) => job.complain(&format!("{why:#}")),
         (_, Some(why)) => job.answer.err += &format!("warning: {}: {why:#}\n", job.file),
-        (Verdict::Unknown(_), None) if state.written && !job.shared.quiet => {
+        (true, None) if written && !job.shared.quiet => {
             let path = path.display();
             job.answer.err += &format!("{}: --resume {path} goes on from here\n", job.file);
         }
@@ -103,288 +57,57 @@ pub fn ask<T, C: Claim>(
     Ok(found)
 }
 
-/// What a checkpoint belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Head {
-    tool: String,
-    question: String,
-    input: [u8; SUM],
-}
-
-impl Head {
-    fn write(&self, to: &mut dyn Write) -> io::Result<()> {
-        to.write_all(BEGIN)?;
-        to.write_all(&FORMAT.to_le_bytes())?;
-        for word in [&self.tool, &self.question] {
-            to.write_all(&(word.len() as u32).to_le_bytes())?;
-            to.write_all(word.as_bytes())?;
-        }
-        to.write_all(&self.input)
-    }
-
-    /// The head of a file whose beginning and format were checked.
-    fn read(from: &mut dyn Read) -> io::Result<Head> {
-        let mut words = [const { String::new() }; 2];
-        for word in &mut words {
-            let length = number(from)? as usize;
-            if length > MOST_OF_A_WORD {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let mut bytes = vec![0; length];
-            from.read_exact(&mut bytes)?;
-            *word = String::from_utf8_lossy(&bytes).into_owned();
-        }
-        let mut input = [0; SUM];
-        from.read_exact(&mut input)?;
-        let [tool, question] = words;
-        Ok(Head { tool, question, input })
-    }
-}
-
-fn number(from: &mut dyn Read) -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    from.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
-}
-
-/// The files of a search.
-struct CheckpointFile {
-    head: Head,
-    write: Option<PathBuf>,
-    /// A checked file, where what the search says begins, and how long that is.
-    resume: Option<(PathBuf, u64, u64)>,
-    state: Mutex<State>,
-}
-
-struct State {
-    due: Instant,
-    /// Whether something was written, and why the last attempt failed, if it did.
-    written: bool,
-    failed: Option<anyhow::Error>,
-}
-
-impl CheckpointFile {
-    fn new(args: &CheckpointArgs, head: Head) -> Result<CheckpointFile> {
-        let resume = match &args.resume {
-            None => None,
-            Some(path) => {
-                let (start, length) =
-                    checked(path, &head).with_context(|| format!("{}", path.display()))?;
-                Some((path.clone(), start, length))
-            }
-        };
-        if let Some(path) = &args.write {
-            output::sweep_up(path);
-            // Somebody who may not write there hears of it now, not in an hour.
-            NewFile::create(path)?;
-        }
-        let state = State { due: Instant::now() + PAUSE, written: false, failed: None };
-        Ok(CheckpointFile { head, write: args.write.clone(), resume, state: Mutex::new(state) })
-    }
-
-    fn written(
-        &self,
-        path: &Path,
-        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
-        let failed = || format!("failed to write {}", path.display());
-        let mut file = NewFile::create(path)?;
-        let mut summed = Summed { to: &mut file, sum: Sha256::new() };
-        self.head.write(&mut summed).and_then(|()| write(&mut summed)).with_context(failed)?;
-        let sum = summed.sum.finalize();
-        file.write_all(&sum).and_then(|()| file.write_all(END)).with_context(failed)?;
-        file.finish()
-    }
-}
-
-impl Keep for CheckpointFile {
-    fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>> {
-        let (path, start, length) = self.resume.as_ref()?;
-        Some(File::open(path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(*start))?;
-            Ok(Box::new(file.take(*length)) as Box<dyn Read>)
-        }))
-    }
-
-    fn is_due(&self) -> bool {
-        self.write.is_some()
-            && Instant::now() >= self.state.lock().unwrap_or_else(PoisonError::into_inner).due
-    }
-
-    fn keep(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
-        let Some(path) = &self.write else { return };
-        let began = Instant::now();
-        let written = self.written(path, write);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.written |= written.is_ok();
-        state.failed = written.err();
-        state.due = Instant::now() + PAUSE.max(began.elapsed() * TIMES);
-    }
-}
-
-/// What is written, with its sum.
-struct Summed<'w> {
-    to: &'w mut dyn Write,
-    sum: Sha256,
-}
-
-impl Write for Summed<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.sum.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
-}
-
-/// Where the contents of a checkpoint begin, and how long they are, if it is whole and belongs to what
-/// `expected` says.
-fn checked(path: &Path, expected: &Head) -> Result<(u64, u64)> {
-    let metadata = std::fs::metadata(path).map_err(|error| anyhow!("failed to read: {error}"))?;
-    if !metadata.is_file() {
-        bail!("no checkpoint of weakspot: this is no file");
-    }
-    let file = File::open(path).map_err(|error| anyhow!("failed to read: {error}"))?;
-    check_whole(file, metadata.len(), expected)
-}
-
-fn check_whole(mut file: impl Read + Seek, length: u64, expected: &Head) -> Result<(u64, u64)> {
-    let failed = |error: io::Error| anyhow!("failed to read: {error}");
-    let short = || anyhow!("cut short: the end of the checkpoint is missing");
-    let mut begin = Vec::new();
-    (&mut file).take(BEGIN.len() as u64).read_to_end(&mut begin).map_err(failed)?;
-    if begin.is_empty() || !BEGIN.starts_with(&begin) {
-        bail!("no checkpoint of weakspot");
-    }
-    let tail = (SUM + END.len()) as u64;
-    let Some(summed) = length.checked_sub(tail) else { return Err(short()) };
-    let format = number(&mut file).map_err(|_| short())?;
-    if format != FORMAT {
-        bail!("a checkpoint of format {format}, and this version of weakspot has format {FORMAT}");
-    }
-    file.seek(SeekFrom::Start(summed)).map_err(failed)?;
-    let mut end = [0; SUM + END.len()];
-    file.read_exact(&mut end).map_err(failed)?;
-    if end[SUM..] != *END {
-        return Err(short());
-    }
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+/// The checkpoint of the exploration of a program with these words; `options` are those that it depends on.
+///
+/// # Errors
+///
+/// The file is no checkpoint of that, or cannot be written.
+pub fn of_exploration(
+    args: &CheckpointArgs,
+    command: &[OsString],
+    options: &[String],
+) -> Result<CheckpointFile> {
+    let program = command.first().context("there is no program")?;
+    check(Some(args), &[program])?;
+    let name = Path::new(program).display();
     let mut sum = Sha256::new();
-    let mut block = vec![0; 1 << 16];
-    let mut rest = (&mut file).take(summed);
-    loop {
-        match rest.read(&mut block).map_err(failed)? {
-            0 => break,
-            n => sum.update(&block[..n]),
-        }
-        if interrupt::asked() {
-            bail!("interrupted while the checkpoint was read");
-        }
+    sum.update(std::fs::read(program).with_context(|| format!("failed to read {name}"))?);
+    for word in &command[1..] {
+        sum.update([0]);
+        sum.update(word.as_encoded_bytes());
     }
-    if sum.finalize()[..] != end[..SUM] {
-        bail!("damaged: its checksum is wrong");
-    }
-    let after_format = (BEGIN.len() + 4) as u64;
-    file.seek(SeekFrom::Start(after_format)).map_err(failed)?;
-    let mut file = BufReader::new(file.take(summed.saturating_sub(after_format)));
-    let head = Head::read(&mut file).map_err(|_| anyhow!("damaged: its head makes no sense"))?;
-    let read = (2 * 4 + head.tool.len() + head.question.len() + SUM) as u64;
-    if head.tool != expected.tool {
-        bail!("a checkpoint of {}, and this is {}", head.tool, expected.tool);
-    }
-    if head.question != expected.question {
-        bail!("a checkpoint of `{}`, and asked is `{}`", head.question, expected.question);
-    }
-    if head.input != expected.input {
-        let hex = |sum: &[u8; SUM]| sum[..8].iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let (its, ours) = (hex(&head.input), hex(&expected.input));
-        bail!("a checkpoint of another input, whose SHA-256 begins with {its}, not with {ours}");
-    }
-    let start = after_format + read;
-    Ok((start, summed.saturating_sub(start)))
+    let question = options.iter().fold("run".to_owned(), |all, option| all + " " + option);
+    let head = Head::new(question, sum.finalize().into());
+    CheckpointFile::new(args, head)
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io::Cursor;
-
-    use super::*;
-
-    fn head() -> Head {
-        Head { tool: "weakspot 1".into(), question: "reach SC Weak".into(), input: [7; SUM] }
-    }
-
-    fn whole(head: &Head) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut summed = Summed { to: &mut bytes, sum: Sha256::new() };
-        head.write(&mut summed).expect("memory takes all");
-        summed.write_all(b"what was searched").expect("memory takes all");
-        let sum = summed.sum.finalize();
-        bytes.extend_from_slice(&sum);
-        bytes.extend_from_slice(END);
-        bytes
-    }
-
-    fn said(bytes: &[u8]) -> String {
-        match check_whole(Cursor::new(bytes), bytes.len() as u64, &head()) {
-            Ok((start, length)) => {
-                String::from_utf8_lossy(&bytes[start as usize..][..length as usize]).into_owned()
-            }
-            Err(error) => error.to_string(),
+/// What is to be said of a checkpoint in the end: whether it cannot be gone on from though it should, and the words.
+pub fn said_of(file: CheckpointFile, is_unfinished: bool, quiet: bool) -> (bool, String) {
+    let path = file.name();
+    match file.end() {
+        (_, Some(why)) if is_unfinished => (true, format!("error: {why:#}\n")),
+        (_, Some(why)) => (false, format!("warning: {why:#}\n")),
+        (true, None) if is_unfinished && !quiet => {
+            (false, format!("--resume {path} goes on from here\n"))
         }
+        _ => (false, String::new()),
     }
+}
 
-    #[test]
-    fn a_whole_one_is_taken() {
-        assert_eq!(said(&whole(&head())), "what was searched");
+/// What a search comes to.
+pub trait Found {
+    /// Whether a limit or a signal has ended it.
+    fn is_unfinished(&self) -> bool;
+}
+
+impl<C: Claim> Found for Certified<C> {
+    fn is_unfinished(&self) -> bool {
+        matches!(self.verdict(), Verdict::Unknown(_))
     }
+}
 
-    #[test]
-    fn others_are_refused_with_the_reason() {
-        let tool = Head { tool: "weakspot 0".into(), ..head() };
-        assert_eq!(said(&whole(&tool)), "a checkpoint of weakspot 0, and this is weakspot 1");
-        let question = Head { question: "robust TSO Weak".into(), ..head() };
-        assert_eq!(
-            said(&whole(&question)),
-            "a checkpoint of `robust TSO Weak`, and asked is `reach SC Weak`"
-        );
-        let input = Head { input: [9; SUM], ..head() };
-        assert_eq!(
-            said(&whole(&input)),
-            "a checkpoint of another input, whose SHA-256 begins with 0909090909090909, not with \
-             0707070707070707"
-        );
-        let mut format = whole(&head());
-        format[BEGIN.len()] = 99;
-        assert_eq!(
-            said(&format),
-            "a checkpoint of format 99, and this version of weakspot has format 1"
-        );
-        assert_eq!(said(b""), "no checkpoint of weakspot");
-        assert_eq!(said(b"something else entirely, and longer"), "no checkpoint of weakspot");
-    }
-
-    /// Whatever is cut off or changed is noticed.
-    #[test]
-    fn damage_is_noticed_everywhere() {
-        let good = whole(&head());
-        for length in 1..good.len() {
-            assert_eq!(said(&good[..length]), "cut short: the end of the checkpoint is missing");
-        }
-        for at in 0..good.len() {
-            let mut bad = good.clone();
-            bad[at] ^= 0x20;
-            let said = said(&bad);
-            let expected = match at {
-                _ if at < BEGIN.len() => "no checkpoint of weakspot",
-                _ if at < BEGIN.len() + 4 => "a checkpoint of format",
-                _ if at >= good.len() - END.len() => "cut short",
-                _ => "damaged: its checksum is wrong",
-            };
-            assert!(said.starts_with(expected), "{at}: {said}");
-        }
+impl Found for Outcomes<'_> {
+    fn is_unfinished(&self) -> bool {
+        self.stopped.is_some()
     }
 }

@@ -17,6 +17,7 @@ use weakspot_report::{
     sarif,
 };
 
+use crate::checkpoint_file;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, spare_inputs};
@@ -444,6 +445,7 @@ pub fn check_models<P: AsRef<Path>, M>(shared: &Shared, inputs: &[P], models: &[
     if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
+    checkpoint_file::check(shared.checkpoint.as_ref(), inputs)?;
     spare_inputs("--witness", shared.witness.as_deref(), inputs)
 }
 

@@ -5,6 +5,7 @@
 //! What a process had when it was lost is handed out again. What was printed of it stays: answers come
 //! in parts, the same ones in the same order, so that the first ones of the second time are left out.
 
+mod answered;
 mod handout;
 mod help;
 mod lead;
@@ -49,7 +50,11 @@ pub fn run_in_parts<I: Named + AsRef<Path>, T: Send + Row>(
     job: impl Fn(&I, &mut dyn FnMut(Answer<T>)) + Sync,
 ) -> Result<(Exit, Vec<T>)> {
     let Some(sweep) = &shared.sweep else {
-        return pool::run_in_parts(inputs, shared, time, job);
+        let kept = shared.checkpoint.as_ref();
+        return match kept.and_then(|args| Some((args, args.answers.as_deref()?))) {
+            Some(kept) => answered::run(inputs, shared, time, kept, job),
+            None => pool::run_in_parts(inputs, shared, time, job),
+        };
     };
     interrupt::watch();
     let Joined { peers, absent } = join(sweep, inputs, shared.timeout)?;

@@ -91,7 +91,7 @@ pub use transactions::log::{
 };
 pub use transactions::program::{AddedFences, SerialProgramAnswer};
 pub use weakspot_witness::{
-    BadWitness, FenceWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit, RunEvidence,
-    RunWitness, SERIAL_PROGRAM, SerialEvidence, SerialWitness, TxnHistoryWitness, Witness, Wrong,
-    history_witness_json, input_hash,
+    BadWitness, BuiltBy, FenceWitness, HistoryWitness, InputHash, LogWitness, PlacedCommit,
+    RunEvidence, RunWitness, SERIAL_PROGRAM, SerialEvidence, SerialWitness, TxnHistoryWitness,
+    Witness, Wrong, history_witness_json, input_hash,
 };

@@ -24,6 +24,6 @@ pub use line::{line, seconds};
 pub use log::{LogWitness, is_log_witness};
 pub use object::{Object, push_string};
 pub use program::{SERIAL_PROGRAM, StepJson, Witness};
-pub use real::{RUN, RunEvidence, RunWitness, Wrong};
+pub use real::{BuiltBy, RUN, RunEvidence, RunWitness, Wrong};
 pub use serial::{PlacedCommit, SerialEvidence, SerialWitness};
 pub use transactional::{TRANSACTIONAL, TxnHistoryWitness};

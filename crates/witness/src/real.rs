@@ -48,8 +48,21 @@ pub struct RunWitness {
     pub arguments: Vec<String>,
     /// The options that executions depend on.
     pub options: Vec<String>,
+    /// Who built the program.
+    pub built: BuiltBy,
     /// The evidence.
     pub evidence: RunEvidence,
+}
+
+/// Who built a program, which decides what is known about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltBy {
+    /// A compiler of C or C++.
+    Compiler,
+    /// Cargo: a program of a crate.
+    Cargo,
+    /// Cargo: tests of a crate in their harness, one of which is executed.
+    CargoTest,
 }
 
 /// Why an answer about a real program is to be believed.
@@ -105,12 +118,12 @@ impl RunWitness {
     pub fn to_json(&self) -> String {
         let (models, verdict) = (self.model_keys(), self.verdict());
         let mut out = beginning(RUN, &self.input_hash, &models, verdict_key(&verdict));
-        let _ = write!(
-            out,
-            ",\n  \"arguments\": {},\n  \"options\": {},\n  \"evidence\": {{\n",
-            line(&self.arguments),
-            line(&self.options)
-        );
+        let (arguments, options) = (line(&self.arguments), line(&self.options));
+        let _ = write!(out, ",\n  \"arguments\": {arguments},\n  \"options\": {options}");
+        if let Some(command) = self.built.key() {
+            let _ = write!(out, ",\n  \"cargo\": \"{command}\"");
+        }
+        out.push_str(",\n  \"evidence\": {\n");
         match &self.evidence {
             RunEvidence::Schedule { token, shared, wrong, .. } => {
                 let mut object = Object::new();
@@ -143,6 +156,14 @@ impl RunWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             arguments: words("arguments")?,
             options: words("options")?,
+            built: match root.find("cargo") {
+                None => BuiltBy::Compiler,
+                Some(at) => match at.string()? {
+                    "run" => BuiltBy::Cargo,
+                    "test" => BuiltBy::CargoTest,
+                    _ => return Err(at.bad("`run` or `test`")),
+                },
+            },
             evidence: match (evidence.find("schedule"), evidence.find("explored")) {
                 (Some(at), None) => schedule(&at, model(&root.get("model")?)?)?,
                 (None, Some(at)) => {
@@ -166,6 +187,17 @@ impl RunWitness {
     fn model_keys(&self) -> String {
         let keys: Vec<&str> = self.models().into_iter().map(model_key).collect();
         keys.join(",")
+    }
+}
+
+impl BuiltBy {
+    /// The command of cargo, if it was cargo.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            BuiltBy::Compiler => None,
+            BuiltBy::Cargo => Some("run"),
+            BuiltBy::CargoTest => Some("test"),
+        }
     }
 }
 
@@ -219,6 +251,7 @@ mod tests {
             input_hash: input_hash(b""),
             arguments: vec!["a b".to_owned(), "\"".to_owned()],
             options: vec!["--under".to_owned(), "tso".to_owned()],
+            built: BuiltBy::Compiler,
             evidence,
         };
         let wrong = |wrong| {
@@ -231,6 +264,8 @@ mod tests {
             wrong(Wrong::Pair(["sb.c:7".to_owned(), "sb.c:8".to_owned()])),
             wrong(Wrong::Transactions),
             with(RunEvidence::Explored(vec![(Model::Sc, 6, 120), (Model::Pso(Drain::All), 0, 0)])),
+            RunWitness { built: BuiltBy::Cargo, ..wrong(Wrong::Transactions) },
+            RunWitness { built: BuiltBy::CargoTest, ..with(RunEvidence::Explored(Vec::new())) },
         ]
     }
 

@@ -27,16 +27,24 @@ pub struct LitmusArgs {
 
 pub(super) fn litmus(mut typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
+    let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::Litmus { files, states, show, run, runs, witness, buffers, common, .. } = typed;
     let threads = common.threads.threads.is_some();
     let mut common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
     let format = common.shared.format;
     common.shared.sweep = sweep;
+    if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) && common.model.len() != 1 {
+        return Err(one_model());
+    }
+    common.shared.checkpoint = kept;
     if run {
         refuse(
             &[
                 ("--hosts", common.shared.sweep.is_some()),
+                ("--checkpoint and --resume", common.shared.checkpoint.is_some()),
                 ("--states", states),
                 ("--show", show.is_some()),
                 ("--witness", common.shared.witness.is_some()),
@@ -75,7 +83,8 @@ pub struct ReachArgs {
 pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
     let kept = std::mem::take(&mut typed.checkpoint);
-    let kept = super::checkpoint(kept, &typed.files, &processes)?;
+    let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
+    let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
     let typed::Reach { files, algorithm, witness, buffers, in_c, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
@@ -86,12 +95,17 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let models = if sc_only { &[Model::Sc] } else { models };
     let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
     common.options = super::in_c(in_c)?;
-    if kept.is_some() && (common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto) {
-        return Err(Usage(
-            "--checkpoint and --resume are for `reach --model sc` and for `robust`: searches of store \
-             buffers and other algorithms cannot be kept yet; expected --model sc"
-                .to_owned(),
-        ));
+    if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
+        if common.model.len() != 1 {
+            return Err(one_model());
+        }
+        if !matches!(algorithm, ReachAlgorithm::Auto | ReachAlgorithm::Eager) {
+            return Err(Usage(
+                "of one file only the search of its states can be kept: --checkpoint and --resume expect \
+                 --algorithm eager, or none"
+                    .to_owned(),
+            ));
+        }
     }
     common.shared.checkpoint = kept;
     let common = match several {
@@ -134,6 +148,15 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     Ok(ReachArgs { files, algorithm, common })
 }
 
+/// Of one file, one search is kept.
+fn one_model() -> Usage {
+    Usage(
+        "of one file the search under one model can be kept: --checkpoint and --resume expect --model sc, \
+         tso or another"
+            .to_owned(),
+    )
+}
+
 #[derive(Debug)]
 pub struct RobustArgs {
     pub files: Vec<PathBuf>,
@@ -146,7 +169,8 @@ pub struct RobustArgs {
 pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
     let kept = std::mem::take(&mut typed.checkpoint);
-    let kept = super::checkpoint(kept, &typed.files, &processes)?;
+    let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
+    let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
     let typed::Robust { files, algorithm, trf, witness, in_c, common, .. } = typed;
     if trf && algorithm.is_some() {
@@ -172,15 +196,15 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
             "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
         ));
     }
-    if kept.is_some() && (trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1) {
+    let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
+    if alone && kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
         return Err(Usage(
-            "--checkpoint and --resume are for one model and --algorithm pending: other searches cannot \
-             be kept yet; expected --model tso, pso or pso-own"
+            "of one file the search of --algorithm pending under one model can be kept: --checkpoint and \
+             --resume expect --model tso, pso or pso-own"
                 .to_owned(),
         ));
     }
     common.shared.checkpoint = kept;
-    let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
     let common = match several {
         Several::Together(_) if alone => {
             return Err(Usage(

@@ -23,7 +23,7 @@ pub struct RunProgramArgs {
 }
 
 pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
-    let typed::Run { command, witness, explore, threads } = typed;
+    let typed::Run { command, witness, checkpoint, explore, threads } = typed;
     let first = command.first().map(|word| word.to_string_lossy());
     if let Some(option) = first.filter(|word| word.starts_with('-')) {
         return Err(Usage(format!(
@@ -31,10 +31,20 @@ pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
         )));
     }
     let mut run = alone(explore, &threads)?;
-    run.shared.witness = file("--witness", witness.witness)?;
-    if run.shared.witness.is_some() && run.replay.is_some() {
-        return Err(Usage("--witness is for a search: leave out --replay".to_owned()));
+    add_witness(&mut run, witness)?;
+    let kept = super::checkpoint_of_run(checkpoint)?;
+    if kept.is_some() {
+        let alone = [
+            ("--replay", run.replay.is_some()),
+            ("--fail-fast", run.first),
+            ("--strategy rf", run.strategy == RunStrategy::Rf),
+        ];
+        refuse(
+            &alone,
+            "is not explored in parts, and only these are kept: leave out --checkpoint",
+        )?;
     }
+    run.shared.checkpoint = kept;
     Ok(RunProgramArgs { command, run })
 }
 
@@ -48,11 +58,12 @@ pub struct CargoTestArgs {
 }
 
 pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage> {
-    let typed::CargoTest { no_run, explore, threads, mut args, rest } = typed;
+    let typed::CargoTest { no_run, witness, explore, threads, mut args, rest } = typed;
     if let Some(jobs) = threads.threads {
         args.insert(0, format!("--jobs={jobs}"));
     }
-    let run = self::explore(explore, &threads, TEST_TIMEOUT)?;
+    let mut run = self::explore(explore, &threads, TEST_TIMEOUT)?;
+    add_witness(&mut run, witness)?;
     Ok(CargoTestArgs { no_run, run, args, rest })
 }
 
@@ -64,8 +75,18 @@ pub struct CargoRunArgs {
 }
 
 pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
-    let typed::CargoRun { explore, threads, args, rest } = typed;
-    Ok(CargoRunArgs { run: alone(explore, &threads)?, args, rest })
+    let typed::CargoRun { witness, explore, threads, args, rest } = typed;
+    let mut run = alone(explore, &threads)?;
+    add_witness(&mut run, witness)?;
+    Ok(CargoRunArgs { run, args, rest })
+}
+
+fn add_witness(run: &mut RunArgs, witness: typed::Witness) -> Result<(), Usage> {
+    run.shared.witness = file("--witness", witness.witness)?;
+    match run.shared.witness.is_some() && run.replay.is_some() {
+        true => Err(Usage("--witness is for a search: leave out --replay".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// How one program is explored, with all processors.

@@ -33,6 +33,9 @@ pub struct MonitorArgs {
 
 pub(super) fn monitor(mut typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
+    let kept = super::answers_checkpoint(kept, &typed.files, &processes, question)?;
     let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::Monitor {
         files,
@@ -61,6 +64,7 @@ pub(super) fn monitor(mut typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
         ("--all", all),
         ("--fail-fast", fail_fast),
         ("--hosts", sweep.is_some()),
+        ("--checkpoint or --resume", kept.is_some()),
         ("--pending", pending.is_some()),
         ("--algorithm", algorithm.is_some()),
     ];
@@ -87,6 +91,7 @@ pub(super) fn monitor(mut typed: typed::Monitor) -> Result<MonitorArgs, Usage> {
     let (input_format, timeout) = (common.input_format, common.shared.timeout);
     let mut common = super::common(common, models, None, Some(witness))?;
     (common.shared.reading, common.shared.sweep) = (timeout.filter(|_| !program), sweep);
+    common.shared.checkpoint = kept;
     if program {
         refuse_csv(&common.shared)?;
     }
@@ -150,6 +155,9 @@ pub struct SerialArgs {
 
 pub(super) fn serial(mut typed: typed::Serial) -> Result<SerialArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let question = super::asked(&mut typed, |typed| &mut typed.threads);
+    let kept = super::answers_checkpoint(kept, &typed.files, &processes, question)?;
     let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::Serial {
         files,
@@ -214,6 +222,7 @@ pub(super) fn serial(mut typed: typed::Serial) -> Result<SerialArgs, Usage> {
         shared: Shared {
             reading: shared.timeout,
             sweep,
+            checkpoint: kept,
             ..super::shared(shared, Some(&threads), Some(witness))?
         },
     })
@@ -271,6 +280,9 @@ pub struct HistoryCheckArgs {
 
 pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usage> {
     let processes = std::mem::take(&mut typed.processes);
+    let kept = std::mem::take(&mut typed.checkpoint);
+    let question = super::asked(&mut typed, |typed| &mut typed.threads);
+    let kept = super::answers_checkpoint(kept, &typed.files, &processes, question)?;
     let sweep = super::cluster::sweep(processes, &typed.files, &typed)?;
     let typed::History {
         files,
@@ -294,7 +306,11 @@ pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usa
             "is about a whole file: leave out --follow",
         )?;
         refuse(
-            &[("--threads", threads.threads.is_some()), ("--hosts", sweep.is_some())],
+            &[
+                ("--threads", threads.threads.is_some()),
+                ("--hosts", sweep.is_some()),
+                ("--checkpoint or --resume", kept.is_some()),
+            ],
             "is for several files: --follow takes one",
         )?;
         refuse(
@@ -356,6 +372,7 @@ pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usa
     let shared = Shared {
         reading: shared.timeout.filter(|_| follow),
         sweep,
+        checkpoint: kept,
         ..super::shared(shared, Some(&threads), Some(witness))?
     };
     if follow {

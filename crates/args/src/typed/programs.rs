@@ -51,6 +51,8 @@ If no run ends so, the cycle is shown that forbids it.")]
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) buffers: Buffers,
@@ -72,7 +74,8 @@ drawn as a run; -q leaves the drawing out.
 
 With --checkpoint, a search that was interrupted, killed or ended at a limit
 goes on with --resume: same verdict, same counts, with any number of threads.
-That is for --model sc.",
+It takes one model, and asks the states themselves (--algorithm eager). Of
+several files the answers are kept.",
     mut_arg("threads", |a| a.help(
         "How many files to work on at a time, or, with one file, how many threads search; by \
 default one per processor"
@@ -132,7 +135,8 @@ run; -q leaves all but the first line out. The search explores SC runs only,
 never store buffers.
 
 With --checkpoint, a search that was interrupted, killed or ended at a limit
-goes on with --resume: same verdict, same counts, with any number of threads.",
+goes on with --resume: same verdict, same counts, with any number of threads.
+It takes one model. Of several files the answers are kept.",
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \
 [default: tso,pso; with --trf and --algorithm attack tso]"

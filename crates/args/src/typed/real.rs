@@ -62,6 +62,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
+    #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]
     pub(crate) threads: Threads,
@@ -106,6 +108,8 @@ pub(crate) struct CargoTest {
     #[arg(long)]
     pub(crate) no_run: bool,
     #[command(flatten)]
+    pub(crate) witness: Witness,
+    #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]
     pub(crate) threads: Threads,
@@ -135,6 +139,8 @@ taken, too, in any order; after `--` come arguments of the program.",
     ))
 )]
 pub(crate) struct CargoRun {
+    #[command(flatten)]
+    pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) explore: Explore,
     #[command(flatten)]

@@ -89,6 +89,8 @@ pub(crate) struct Monitor {
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -192,6 +194,8 @@ pub(crate) struct Serial {
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
+    #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) threads: Threads,
@@ -281,6 +285,8 @@ pub(crate) struct History {
     pub(crate) window: Option<u32>,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
+    #[command(flatten)]
+    pub(crate) checkpoint: super::Checkpoint,
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]

@@ -10,6 +10,7 @@ use weakspot_live::wire::{Config, Message};
 
 use super::{Child, Group, LOOK, OVERTIME, name_of, pass_on, status_text};
 use crate::pieces::merged;
+use crate::record::{Call, Told};
 use crate::{Ended, Error, Result, Shared, Start};
 
 /// A line of who has this number.
@@ -27,8 +28,11 @@ struct Worker {
     part: Option<u64>,
     /// Its executions up to that part.
     executions: u64,
-    given: Vec<(u64, u64)>,
+    /// What is kept of it.
+    told: Told,
     done: bool,
+    /// Whether it ended because there were no more parts.
+    is_through: bool,
 }
 
 /// All of them.
@@ -40,6 +44,12 @@ struct Workers<'a> {
     sender: Sender<Line>,
     /// Whether the program changes something outside of itself, so that there may be one only.
     outside: bool,
+    /// What was heard of those who were ended so that it can be kept, and what parts led to.
+    call: Call,
+    /// Since when no parts are handed out, so that all end.
+    ending: Option<Instant>,
+    /// When the time is over.
+    until: Instant,
 }
 
 /// Lets at most so many children explore the parts.
@@ -52,14 +62,73 @@ pub(super) fn run(
 ) -> Result<Shared> {
     let (sender, lines) = channel();
     let config = start.config.clone();
-    let mut workers = Workers { child, config, all: Vec::new(), sender, outside: false };
-    workers.add(start.output)?;
+    let call = child.record.map(|record| record.begin(&config)).unwrap_or_default();
+    let (all, outside, ending) = (Vec::new(), false, None);
+    let until = Instant::now() + start.most;
+    let mut workers = Workers { child, config, all, sender, outside, call, ending, until };
+    if workers.hear_again(parts, hear)? {
+        return Ok(workers.shared(Ended::Heard, false));
+    }
+    match workers.call.ended {
+        Some(again) => return Ok(workers.shared(Ended::Heard, again)),
+        None if !parts.is_over() => workers.add(start.output && workers.call.parts.is_empty())?,
+        None => {}
+    }
     let (ended, again) = workers.follow(start, most, parts, &lines, hear)?;
-    let given = workers.all.iter().map(|worker| worker.given.clone()).collect();
-    Ok(Shared { ended, again, given })
+    // Who was stopped has not said all.
+    let is_whole = parts.is_over() && workers.all.iter().all(|worker| worker.is_through);
+    if child.record.is_some() && ended == Ended::Heard && (again || is_whole) {
+        workers.call.ended = Some(again);
+        workers.keep(Instant::now());
+    }
+    Ok(workers.shared(ended, again))
 }
 
 impl Workers<'_> {
+    /// Hears what was kept; whether that is enough.
+    fn hear_again(
+        &mut self,
+        parts: &mut Parts,
+        hear: &mut dyn FnMut(usize, Message) -> bool,
+    ) -> Result<bool> {
+        self.call.restore(parts)?;
+        let mut enough = false;
+        for number in 0..self.call.workers.len() {
+            for line in &self.call.workers[number].lines {
+                let message = Message::parse(line).map_err(Error::because(
+                    "the checkpoint says something that is not understood",
+                ))?;
+                match message {
+                    Message::Shared { addr, len } if number == 0 => {
+                        learn(&mut self.config, addr, len)
+                    }
+                    Message::Outside { .. } => self.outside = true,
+                    _ => {}
+                }
+                enough |= hear(number, message);
+            }
+        }
+        Ok(enough)
+    }
+
+    /// Whether those who have ended did so because nothing was handed out, and there is more.
+    fn may_go_on(&self, parts: &Parts) -> bool {
+        !parts.is_over() && self.all.iter().all(|worker| worker.is_through)
+    }
+
+    /// What came of all of them.
+    fn shared(&self, ended: Ended, again: bool) -> Shared {
+        let told = self.call.workers.iter().chain(self.all.iter().map(|worker| &worker.told));
+        Shared { ended, again, given: told.map(|told| told.given.clone()).collect() }
+    }
+
+    /// Keeps what is known. All have ended.
+    fn keep(&mut self, since: Instant) {
+        let Some(record) = self.child.record else { return };
+        self.call.workers.extend(self.all.drain(..).map(|worker| worker.told));
+        record.keep(&self.call, since);
+    }
+
     fn add(&mut self, output: bool) -> Result<()> {
         let failed = || Error::because("failed to make a pipe");
         let (reader, report) = pipe().map_err(failed())?;
@@ -67,10 +136,12 @@ impl Workers<'_> {
         let config = Config {
             report: Some(name_of(&report)),
             parts: Some(name_of(&source)),
+            timeout: self.until.saturating_duration_since(Instant::now()).as_millis().max(1) as u64,
             ..self.config.clone()
         };
         let (group, scratch) = self.child.begin(&config, output)?;
-        let (number, sender) = (self.all.len(), self.sender.clone());
+        let number = self.call.workers.len() + self.all.len();
+        let sender = self.sender.clone();
         pass_on(reader, move |line| sender.send((number, line)).is_ok());
         self.all.push(Worker {
             group,
@@ -79,8 +150,9 @@ impl Workers<'_> {
             ends: Some((source, report)),
             part: None,
             executions: 0,
-            given: Vec::new(),
+            told: Told::default(),
             done: false,
+            is_through: false,
         });
         Ok(())
     }
@@ -100,6 +172,7 @@ impl Workers<'_> {
         let mut gone: Option<Instant> = None;
         let ended = |asked: bool| if asked { Ended::Stopped } else { Ended::Heard };
         loop {
+            self.end_to_keep(parts);
             self.hand_out(parts, most)?;
             match lines.recv_timeout(LOOK) {
                 Ok((number, line)) => {
@@ -118,7 +191,14 @@ impl Workers<'_> {
                         return Ok((ended(asked), true));
                     }
                     if self.all.iter().all(|worker| worker.done) {
-                        return Ok((ended(asked), false));
+                        match self.ending.take() {
+                            // Others go on.
+                            Some(since) if !asked && self.may_go_on(parts) => {
+                                self.keep(since);
+                                self.add(false)?;
+                            }
+                            _ => return Ok((ended(asked), false)),
+                        }
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -152,9 +232,14 @@ impl Workers<'_> {
         parts: &mut Parts,
         hear: &mut dyn FnMut(usize, Message) -> bool,
     ) -> Result<bool> {
-        let worker = &mut self.all[number];
+        let at = number.checked_sub(self.call.workers.len());
+        // One that was ended says nothing more.
+        let Some(worker) = at.and_then(|at| self.all.get_mut(at)) else { return Ok(false) };
         // It has opened its ends of the pipes by now.
         worker.ends = None;
+        if self.child.record.is_some() && is_kept(&message) {
+            worker.told.lines.push(message.to_string());
+        }
         match message {
             Message::Rest { executions, steps, rest } => {
                 let Some(part) = worker.part.take() else {
@@ -162,21 +247,34 @@ impl Workers<'_> {
                 };
                 let own = executions - worker.executions;
                 worker.executions = executions;
+                if self.child.record.is_some() {
+                    self.call.take(part, &rest, own);
+                }
                 if !parts.hand_in(part, rest, own) {
                     return Err(Error::defect("what came of a part is not understood"));
                 }
                 return Ok(hear(number, Message::Progress { executions, steps }));
             }
             // Only the first one learns before there are others.
-            Message::Shared { addr, len } if number == 0 => {
-                let known = [&self.config.shared[..], &[(addr, len)]].concat();
-                self.config.shared = merged(&known);
-            }
+            Message::Shared { addr, len } if number == 0 => learn(&mut self.config, addr, len),
             Message::Outside { .. } => self.outside = true,
-            Message::Done { .. } => worker.done = true,
+            Message::Done { ref how, .. } => {
+                (worker.done, worker.is_through) = (true, how == "parts");
+            }
             _ => {}
         }
         Ok(hear(number, message))
+    }
+
+    /// Lets all of them end when it is time to keep what is known.
+    fn end_to_keep(&mut self, parts: &Parts) {
+        let Some(record) = self.child.record else { return };
+        if self.ending.is_none() && !parts.is_over() && record.is_due() {
+            self.ending = Some(Instant::now());
+        }
+        if self.ending.is_some() && self.all.iter().all(|worker| worker.part.is_none()) {
+            self.all.iter_mut().for_each(|worker| worker.parts = None);
+        }
     }
 
     /// Gives those parts who have none. If there is nothing left, and nothing will be, all of them end.
@@ -186,7 +284,7 @@ impl Workers<'_> {
                 self.all.iter_mut().for_each(|worker| worker.parts = None);
                 return Ok(());
             }
-            if !parts.has_more() {
+            if self.ending.is_some() || !parts.has_more() {
                 return Ok(());
             }
             let free = |worker: &Worker| worker.part.is_none() && worker.parts.is_some();
@@ -200,7 +298,7 @@ impl Workers<'_> {
             let Some((number, text)) = parts.hand_out() else { return Ok(()) };
             let worker = &mut self.all[at];
             worker.part = Some(number);
-            worker.given.push((number, worker.executions));
+            worker.told.given.push((number, worker.executions));
             if let Some(pipe) = &mut worker.parts {
                 // Who is gone says so otherwise.
                 let _ = pipe.write_all(format!("{number} {text}\n").as_bytes());
@@ -219,4 +317,15 @@ impl Workers<'_> {
         }
         Ok(None)
     }
+}
+
+/// Whether a message is wanted again by who goes on.
+fn is_kept(message: &Message) -> bool {
+    !matches!(message, Message::Rest { .. } | Message::Progress { .. })
+}
+
+/// What the first one has found to be shared is known to all that come after it.
+fn learn(config: &mut Config, addr: u64, len: u64) {
+    let known = [&config.shared[..], &[(addr, len)]].concat();
+    config.shared = merged(&known);
 }

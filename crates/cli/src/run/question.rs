@@ -6,15 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
-use weakspot_core::{Drain, Model};
+use weakspot_core::Model;
 use weakspot_jobs::kept::Entry;
-use weakspot_report::model_key;
 
 use super::Subject;
-use crate::args::{Command, Isolate, ProgramOutput, Replay, RunArgs, RunStrategy, SPINS};
-
-/// How many steps an execution may have unless the user says something else.
-const STEPS: u64 = 100_000;
+use crate::args::{Command, Isolate, ProgramOutput, Replay, RunArgs, RunStrategy};
 
 /// What was typed, with the options that a schedule was kept with, if one is to be replayed.
 pub(super) fn with_kept(args: &RunArgs, entry: &Entry) -> Result<RunArgs> {
@@ -129,46 +125,6 @@ fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
 pub(super) fn command(subject: &Subject, options: &[String]) -> String {
     let options: Vec<String> = options.iter().map(|word| quoted(word)).collect();
     [&[subject.explorer.to_owned()], &options[..]].concat().join(" ")
-}
-
-/// The options that explore a program as it was; `under`: the model whose buffers were executed;
-/// `fork`: each execution had a process of its own.
-pub(super) fn options(args: &RunArgs, under: Option<Model>, fork: bool) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-    match under {
-        Some(model) => add("--under", model_key(model).to_owned()),
-        None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
-            let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
-            add("--model", models.join(","));
-        }
-        None => {}
-    }
-    // Transactions are watched in executions of SC.
-    let watched = under.is_none();
-    if watched && !args.transaction.is_empty() {
-        add("--transaction", args.transaction.join(","));
-    }
-    if args.steps != STEPS {
-        add("--steps", args.steps.to_string());
-    }
-    if args.spins != SPINS {
-        add("--spins", args.spins.to_string());
-    }
-    let flags = [
-        (watched && args.transactions, "--transactions"),
-        (watched && args.fence_transactions, "--fence-transactions"),
-        (!args.codes, "--ignore-exit-code"),
-        (args.scratch, "--scratch"),
-        (args.virtual_time, "--virtual-time"),
-        (args.reuse, "--reuse"),
-        (!args.races, "--no-races"),
-    ];
-    if fork {
-        add("--isolate", "fork".to_owned());
-    }
-    words.extend(flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()));
-    words
 }
 
 /// Words as they are typed into a shell.

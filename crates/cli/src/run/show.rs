@@ -9,6 +9,7 @@ use weakspot_campaign::{
 };
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_jobs::kept::Entry;
+use weakspot_jobs::options::options;
 use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
 use weakspot_report::{
@@ -59,7 +60,7 @@ fn show_as(
     if args.strategy == RunStrategy::Rf && args.under.is_none() {
         remarks.push(NOT_ASKED.to_owned());
     }
-    let options = question::options(args, args.under, found.fork);
+    let options = options(args, args.under, found.fork);
     let command = question::command(subject, &options);
     let target = question::typed(&subject.target);
     let kept_target = question::typed(&subject.kept_target);
@@ -139,7 +140,7 @@ impl Look<'_> {
         }
         self.subject.kept.keep(&Entry {
             program: self.subject.program.name.clone(),
-            options: question::options(self.args, under, self.fork),
+            options: options(self.args, under, self.fork),
             schedule: schedule.to_owned(),
             shared: shared.to_vec(),
         })
@@ -249,7 +250,7 @@ fn failures(
     let (runs, related) = (runs(failed, look), related(failed));
     let failures = real_failures(failed, found, (&runs, &related), look);
     let strategy = failed.strategies.join(", then ");
-    let under = question::options(look.args, Some(failed.model), found.fork);
+    let under = options(look.args, Some(failed.model), found.fork);
     let under = question::command(look.subject, &under);
     // Executions with buffers, where others were explored at first, are told apart.
     let mut explored = match failed.model {

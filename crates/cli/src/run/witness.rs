@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 use weakspot_campaign::{Answer, Unconfirmed, confirmed, evidence};
 use weakspot_certify::Checked;
 use weakspot_core::Model;
-use weakspot_report::{InputHash, RunEvidence, RunWitness, Wrong};
+use weakspot_report::{BuiltBy, InputHash, RunEvidence, RunWitness, Wrong};
 
-use super::question::options;
 use super::{Subject, explored};
-use crate::args::{Bounds, Command, Isolate, ProgramOutput, RunArgs, RunStrategy};
+use crate::args::{Bounds, Command, ProgramOutput, RunArgs};
+use weakspot_jobs::options::{exploring, options};
 
 /// The options that a witness may have, and whether a value follows. There is none that writes a file or reads one.
 const OPTIONS: [(&str, bool); 18] = [
@@ -63,41 +63,12 @@ pub(super) fn witness(
     let arguments = words
         .collect::<Option<_>>()
         .context("no witness is written: an argument of the program is no UTF-8 text")?;
-    Ok(Some(RunWitness { input_hash: hash.end(), arguments, options, evidence }))
-}
-
-/// The options of an exploration.
-fn exploring(args: &RunArgs) -> Vec<String> {
-    let fork = args.isolate == Isolate::Fork;
-    let mut words = options(args, args.under, fork);
-    let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
-    if args.isolate == Isolate::Memory {
-        add("--isolate", "memory".to_owned());
-    }
-    let strategy = match args.strategy {
-        RunStrategy::Auto => None,
-        RunStrategy::Bounded => Some("bounded"),
-        RunStrategy::Dpor => Some("dpor"),
-        RunStrategy::Rf => Some("rf"),
-        RunStrategy::Random => Some("random"),
-        RunStrategy::Pct => Some("pct"),
+    let built = match (subject.program.rust, subject.program.harness) {
+        (false, _) => BuiltBy::Compiler,
+        (true, false) => BuiltBy::Cargo,
+        (true, true) => BuiltBy::CargoTest,
     };
-    if let Some(strategy) = strategy {
-        add("--strategy", strategy.to_owned());
-    }
-    if let Some(most) = args.preemptions {
-        add("--preemptions", most.to_string());
-    }
-    if let Some(most) = args.executions {
-        add("--executions", most.to_string());
-    }
-    if matches!(args.strategy, RunStrategy::Random | RunStrategy::Pct) {
-        add("--seed", args.seed.to_string());
-    }
-    if args.strategy == RunStrategy::Pct {
-        add("--depth", args.depth.to_string());
-    }
-    words
+    Ok(Some(RunWitness { input_hash: hash.end(), arguments, options, built, evidence }))
 }
 
 /// Executes again what a witness is about, with this program.
@@ -131,7 +102,13 @@ pub(crate) fn check(program: &Path, witness: &RunWitness, bounds: Bounds) -> Res
     let mut args = RunArgs { output: ProgramOutput::None, ..typed.run };
     args.shared.timeout = bounds.timeout;
     args.shared.memory = bounds.memory;
-    let found = explored(&args, &Subject::program(typed.command), shared)?.0;
+    let mut subject = Subject::program(typed.command);
+    subject.program.rust = witness.built != BuiltBy::Compiler;
+    subject.program.harness = witness.built == BuiltBy::CargoTest;
+    if subject.program.rust {
+        subject.program.variables = weakspot_cargo::variables();
+    }
+    let found = explored(&args, &subject, shared, None)?.0;
     Ok(match confirmed(&witness.evidence, &found) {
         // They are part of the question.
         Ok(by) if !witness.options.is_empty() => {

@@ -202,8 +202,14 @@ fn other_files_are_refused() {
     let why = "a checkpoint of `reach SC Weak`, and asked is `robust TSO Weak`";
     refused(&["robust", "--model", "tso", "--resume", &file, &program], why);
     // No model is left out without a word.
-    refused(&["reach", "--checkpoint", &file, &program], "expected --model sc");
-    refused(&["robust", "--checkpoint", &file, &program], "expected --model tso, pso or pso-own");
+    refused(&["reach", "--checkpoint", &file, &program], "expect --model sc, tso or another");
+    refused(&["litmus", "--checkpoint", &file, &program], "expect --model sc, tso or another");
+    refused(&["robust", "--checkpoint", &file, &program], "expect --model tso, pso or pso-own");
+    let dual = ["reach", "--model", "tso", "--algorithm", "dual", "--checkpoint", &file, &program];
+    refused(&dual, "expect --algorithm eager, or none");
+    refused(&["history", "--checkpoint", &file, &program], "are for several files here");
+    refused(&["cargo", "test", "--checkpoint", &file], "`weakspot run` can be kept");
+    refused(&["run", "--fail-fast", "--checkpoint", &file, "./a"], "is not explored in parts");
     let why = "would overwrite the input";
     refused(&["reach", "--model", "sc", "--checkpoint", &program, &program], why);
     let why = "that file is no checkpoint, and would be overwritten";
@@ -211,11 +217,82 @@ fn other_files_are_refused() {
     refused(&["reach", "--model", "sc", "--checkpoint", "/dev/null", &program], "that is no file");
     let nowhere = folder.path("no/such/folder");
     refused(&["reach", "--model", "sc", "--checkpoint", &nowhere, &program], "failed to write");
-    // A question that takes another search.
-    let condition =
-        folder.write("c.weak", "shared x = 0\nthread p { var r; r = x }\nexists (p.r == 0)");
-    let why = "no checkpoint can be made of this search";
-    refused(&["reach", "--model", "sc", "--checkpoint", &folder.path("k"), &condition], why);
+    // Answers depend on what was asked.
+    let answers = folder.path("answers");
+    let words = ["litmus", "--checkpoint", &answers, SOME_TESTS];
+    assert_eq!(run(&words, "").code, Some(1));
+    let why = "a checkpoint of another command: other files, models or options were asked about";
+    refused(&["litmus", "--model", "tso", "--resume", &answers, SOME_TESTS], why);
+    let why = "a checkpoint of `several files`, and asked is `reach SC Weak`";
+    refused(&["reach", "--model", "sc", "--resume", &answers, &program], why);
+}
+
+const SOME_TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/litmus-c");
+
+/// Asks, kills at random moments, goes on, and compares what is printed with what is expected.
+fn kill_and_compare(words: &[&str], most: u64, kills: usize, seed: u64) {
+    let folder = Folder::new();
+    let file = folder.path("kept");
+    let without_times = |ran: &Ran| -> Vec<Value> {
+        ran.out
+            .lines()
+            .map(|line| {
+                let mut object: Value = serde_json::from_str(line).expect("a line of JSON");
+                object.as_object_mut().expect("an object").remove("time_s");
+                object
+            })
+            .collect()
+    };
+    let (command, rest) = words.split_at(1);
+    let plain = run(words, "");
+    let expected = without_times(&plain);
+    assert!(!expected.is_empty(), "{}", plain.err);
+    let mut rng = Rng::new(seed);
+    let mut killed = 0;
+    loop {
+        let mut asked = [command, &["--checkpoint", &file]].concat();
+        if Path::new(&file).exists() {
+            asked.extend(["--resume", &file]);
+        }
+        let mut child = start(&[&asked[..], rest].concat());
+        std::thread::sleep(Duration::from_millis(rng.below(most as usize) as u64));
+        if killed < kills && child.try_wait().expect("its state").is_none() {
+            child.kill().expect("it can be killed");
+            killed += 1;
+        }
+        let ran = ended(child);
+        if ran.code.is_some() {
+            assert_eq!((ran.code, without_times(&ran)), (plain.code, expected), "{}", ran.err);
+            return;
+        }
+    }
+}
+
+/// Store buffers, final states, and answers about many files.
+#[test]
+fn buffers_final_states_and_answers_go_on_as_well() {
+    let folder = Folder::new();
+    let cycle = |name: &str, own: &str, other: &str| {
+        let body = format!("{own} = ({own} + 1) % 4; x = {other}; d = x; fence");
+        format!("thread {name} {{ var x; while (1) {{ {body} }} }}\n")
+    };
+    let threads = [cycle("p", "a", "b"), cycle("q", "b", "c"), cycle("r", "c", "a")].concat();
+    let text = format!(
+        "shared a = 0, b = 0, c = 0, d = 0\n{threads}thread s {{ var x; x = a; assert(x != 9) }}\n"
+    );
+    let program = folder.write("p.weak", &text);
+    let eager = ["reach", "--model", "tso", "--algorithm", "eager", "--format", "json"];
+    kill_and_compare(&[&eager[..], &["--timeout", "10m", &program]].concat(), 900, 3, 1);
+    let three = "shared a = 0, b = 0, c = 0
+        thread p { var r, s; a = 1; r = b; s = c; a = r + 2 * s + 2; r = b; s = c }
+        thread q { var r, s; b = 1; r = c; s = a; b = r + 2 * s + 2; r = c; s = a }
+        thread t { var r, s; c = 1; r = a; s = b; c = r + 2 * s + 2; r = a; s = b }
+        exists (a == 9)";
+    let test = folder.write("t.weak", three);
+    let litmus = ["litmus", "--model", "pso", "--format", "json", "--timeout", "10m"];
+    kill_and_compare(&[&litmus[..], &[&test]].concat(), 900, 3, 2);
+    let many = ["litmus", "--format", "json", "--states", "--timeout", "10m", SOME_TESTS];
+    kill_and_compare(&many, 700, 3, 3);
 }
 
 /// A disk that is full: the answer is as it was, and a search that ends at a limit says that it is lost.
@@ -234,4 +311,78 @@ fn a_checkpoint_that_cannot_be_written_is_an_error() {
     assert_eq!(out.status.code(), Some(2), "{err}");
     assert!(err.contains("error: ") && err.contains(&file), "{err}");
     assert!(!Path::new(&file).exists(), "half of a checkpoint");
+}
+
+/// Three threads that add twice, so that there are some ten thousand executions, some of which fail.
+const ADDING: &str = "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int x, y;
+static void *add(void *a) {
+    long i = (long)a;
+    for (int k = 0; k < 2; k++) {
+        int v = atomic_load(&x);
+        atomic_store(&x, v + 1);
+        if (i == 1) atomic_store_explicit(&y, v, memory_order_relaxed);
+        if (i == 2) assert(v != 3 || atomic_load(&y) != 1);
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t p[3];
+    for (long i = 0; i < 3; i++) pthread_create(&p[i], 0, add, (void *)i);
+    for (int i = 0; i < 3; i++) pthread_join(p[i], 0);
+    return 0;
+}
+";
+
+/// The exploration of a real program that ends at its time limit goes on, and comes to the same counts and schedules.
+#[test]
+fn explorations_of_programs_go_on_as_well() {
+    let folder = Folder::new();
+    let source = folder.write("add.c", ADDING);
+    let program = folder.path("add");
+    let built = run(&["cc", "-g", "-O1", "-pthread", "-o", &program, &source], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let file = folder.path("kept");
+    let ask = |more: &[&str], program: &str| {
+        let words = ["run", "--strategy", "dpor", "--model", "tso", "--format", "json"];
+        run(&[&words[..], more, &[program]].concat(), "")
+    };
+    let lines = |ran: &Ran| -> Vec<Value> {
+        let mut lines: Vec<Value> =
+            ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        lines.iter_mut().for_each(|line| line["time_s"] = Value::Null);
+        lines
+    };
+    let expected = ask(&["-j", "2", "--timeout", "10m"], &program);
+    let first = ask(&["-j", "2", "--timeout", "1200ms", "--checkpoint", &file], &program);
+    // A machine that is fast enough has nothing to go on with.
+    if first.err.contains("goes on from here") {
+        let told = format!("--resume {file} goes on from here\n");
+        assert!(first.err.ends_with(&told), "{}", first.err);
+    }
+    if Path::new(&file).exists() {
+        for threads in ["1", "3"] {
+            let words = ["-j", threads, "--timeout", "10m", "--resume", &file];
+            let again = ask(&words, &program);
+            assert_eq!(
+                (again.code, lines(&again)),
+                (expected.code, lines(&expected)),
+                "{}",
+                again.err
+            );
+        }
+        let other = ask(&["--resume", &file, "--steps", "99"], &program);
+        assert_eq!(other.code, Some(2), "{}", other.err);
+        assert!(
+            other.err.contains("a checkpoint of `run --model tso --strategy dpor`"),
+            "{}",
+            other.err
+        );
+        let other = ask(&["--resume", &file], "/bin/true");
+        assert!(other.err.contains("a checkpoint of another input"), "{}", other.err);
+    } else {
+        assert_eq!(first.code, expected.code, "{}", first.err);
+    }
 }

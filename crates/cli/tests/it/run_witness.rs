@@ -165,3 +165,58 @@ fn nowhere_to_write() {
     );
     assert!(ran.out.contains("SC: no execution fails"), "{}", ran.out);
 }
+
+/// Tests of a crate: the program that cargo has built is executed again, with the name of the test.
+#[test]
+fn tests_of_crates_have_witnesses_too() {
+    let folder = crate::cargo::folder("witness");
+    let write = |name: &str, text: &str| {
+        std::fs::create_dir_all(folder.join("src")).expect("a folder");
+        std::fs::write(folder.join(name), text).expect("written");
+    };
+    write("Cargo.toml", "[package]\nname = \"w\"\nedition = \"2021\"\n[workspace]\n");
+    let body = "use std::sync::atomic::{AtomicUsize, Ordering::*};
+static X: AtomicUsize = AtomicUsize::new(0);
+static Y: AtomicUsize = AtomicUsize::new(0);
+fn both(order: std::sync::atomic::Ordering) -> usize {
+    let load = if order == SeqCst { SeqCst } else { Relaxed };
+    let p = std::thread::spawn(move || { X.store(1, order); Y.load(load) });
+    Y.store(1, order);
+    let r = X.load(load);
+    r + p.join().unwrap()
+}
+#[test] fn weak() { assert!(both(Relaxed) > 0) }
+#[test] fn strong() { assert!(both(SeqCst) > 0) }
+";
+    write("src/lib.rs", body);
+    let witness = folder.join("w.json");
+    let witness = witness.to_str().expect("UTF-8");
+    let built = crate::cargo::cargo("test", &folder, &[], &["--no-run"]);
+    let program = built.out.split(['(', ')']).nth(1).unwrap_or_else(|| panic!("{}", built.err));
+    for (test, code, said) in [
+        ("weak", Some(1), "certified: run under TSO: violated, by an execution that fails (panic)"),
+        (
+            "strong",
+            Some(0),
+            "certified: run under SC, TSO: holds, by all executions (3), none of which fails",
+        ),
+    ] {
+        let ours = ["-q", "--witness", witness];
+        let ran = crate::cargo::cargo("test", &folder, &ours, &["--", "--exact", test]);
+        assert_eq!(ran.code, code, "{test}: {} {}", ran.out, ran.err);
+        let checked = run(&["certify", program, witness], "");
+        assert_eq!(checked.code, Some(0), "{test}: {} {}", checked.out, checked.err);
+        assert!(checked.out.contains(said), "{test}: {}", checked.out);
+        // The other test, and other counts, are not what was seen.
+        let text = std::fs::read_to_string(witness).expect("a witness");
+        let other = text.replace(test, if test == "weak" { "strong" } else { "weak" });
+        let changed = [other, text.replace("\"executions\":", "\"executions\":1")];
+        for changed in changed.iter().filter(|changed| **changed != text) {
+            std::fs::write(witness, changed).expect("written");
+            let checked = run(&["certify", program, witness], "");
+            assert_eq!(checked.code, Some(1), "{test}: {changed} {}", checked.out);
+        }
+    }
+    let two = crate::cargo::cargo("test", &folder, &["--witness", witness], &[]);
+    assert!(two.err.contains("a witness is for one test, and 2 are selected"), "{}", two.err);
+}

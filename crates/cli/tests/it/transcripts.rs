@@ -670,6 +670,12 @@ fn help() {
                   --runs <N>
                       How often each test is run [default: 1000000]
 
+                  --checkpoint <FILE>
+                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+
+                  --resume <FILE>
+                      Go on from this file
+
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
@@ -794,11 +800,10 @@ fn help() {
                       - counters: Of counters that grow for ever, only their order and small differences
 
                   --checkpoint <FILE>
-                      Write the search to this file now and then, and when it ends at a limit or a signal (one
-                      file, one model)
+                      Write how far it is to this file, now and then and when it ends at a limit or a signal
 
                   --resume <FILE>
-                      Go on with the search in this file
+                      Go on from this file
 
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
@@ -887,7 +892,8 @@ fn help() {
 
             With --checkpoint, a search that was interrupted, killed or ended at a limit
             goes on with --resume: same verdict, same counts, with any number of threads.
-            That is for --model sc.
+            It takes one model, and asks the states themselves (--algorithm eager). Of
+            several files the answers are kept.
             --- exit 0
         "#]],
     );

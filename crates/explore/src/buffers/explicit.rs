@@ -14,7 +14,9 @@ use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 use crate::buffers::alike;
 use crate::buffers::local::Move;
 use crate::buffers::space::{Effect, Ended, Space, Stop, Until};
+use crate::buffers::turn::Turn;
 use crate::intern::Interner;
+use crate::keep::{In, NotKept, Out};
 use crate::meter::Meter;
 
 /// Who makes a value of a sampled location become lost.
@@ -40,52 +42,55 @@ pub(crate) struct Explicit<'p> {
     reduce: bool,
     /// Whether forbidden control points are looked for.
     points_count: bool,
+    /// The first state that was not looked at.
+    next: u32,
 }
 
-/// Searches until done, stopped, or `until` is met.
-pub(crate) fn search<'p>(
-    program: &'p Program,
-    model: Model,
-    buffer: usize,
-    until: Until,
-    meter: &mut Meter<'_>,
-) -> (Explicit<'p>, Ended) {
-    let mut search = Explicit {
-        space: Space::new(program, model, buffer, until.points_count(program)),
-        states: Interner::new(),
-        parents: Vec::new(),
-        places: Vec::new(),
-        rows: FxHashMap::default(),
-        forbidden: None,
-        reduce: !until.violation,
-        points_count: until.points_count(program),
-    };
-    let ended = match search.run(until, meter) {
-        Ok(()) => Ended::Complete,
-        Err(Stop::OutOfWork) => Ended::OutOfWork,
-        Err(stop) => Ended::Stopped(stop),
-    };
-    (search, ended)
-}
-
-impl Explicit<'_> {
-    fn run(&mut self, until: Until, meter: &mut Meter<'_>) -> Result<(), Stop> {
-        let n = self.space.threads.len();
-        for mem in self.space.initial_memories(meter)? {
-            let mut state = vec![mem];
-            for t in 0..n {
-                let t = self.space.alike.first[t];
-                state.push(self.space.threads[t].initial());
-            }
-            self.add(state, None);
+impl<'p> Explicit<'p> {
+    /// Before its first state.
+    pub(crate) fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> Self {
+        Explicit {
+            space: Space::new(program, model, buffer, until.points_count(program)),
+            states: Interner::new(),
+            parents: Vec::new(),
+            places: Vec::new(),
+            rows: FxHashMap::default(),
+            forbidden: None,
+            reduce: !until.violation,
+            points_count: until.points_count(program),
+            next: 0,
         }
+    }
+
+    /// Searches until done, stopped, or `until` is met.
+    pub(crate) fn search(&mut self, until: Until, turn: &Turn<'_>, meter: &mut Meter<'_>) -> Ended {
+        match self.run(until, turn, meter) {
+            Ok(()) => Ended::Complete,
+            Err(Stop::OutOfWork) => Ended::OutOfWork,
+            Err(stop) => Ended::Stopped(stop),
+        }
+    }
+
+    fn run(&mut self, until: Until, turn: &Turn<'_>, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        if self.next == 0 {
+            self.add_initial(meter)?;
+        }
+        let n = self.space.threads.len();
         // States are numbered in the order in which they are found: breadth first.
-        let mut id = 0;
-        while (id as usize) < self.states.len() {
+        while (self.next as usize) < self.states.len() {
+            let id = self.next;
+            if turn.is_due(id, 256) {
+                turn.keep(meter.states, |out| self.keep(out));
+            }
             let state = self.states.get(id).to_vec();
             meter.states += 1;
             let usage = || ((self.states.len() - id as usize) as u64, self.bytes() as u64);
-            meter.work(usage).map_err(Stop::Limit)?;
+            if let Err(limit) = meter.work(usage) {
+                if id > 0 {
+                    turn.keep(meter.states - 1, |out| self.keep(out));
+                }
+                return Err(Stop::Limit(limit));
+            }
             self.note(id, &state, meter)?;
             let silent = (0..n).find(|&t| self.only_silent(t, state[t + 1]));
             let enough = match silent {
@@ -108,10 +113,82 @@ impl Explicit<'_> {
             if self.states.len() as u64 > until.work {
                 return Err(Stop::OutOfWork);
             }
-            id += 1;
+            self.next += 1;
         }
         self.look_for_growth();
         Ok(())
+    }
+
+    fn add_initial(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        let n = self.space.threads.len();
+        for mem in self.space.initial_memories(meter)? {
+            let mut state = vec![mem];
+            for t in 0..n {
+                let t = self.space.alike.first[t];
+                state.push(self.space.threads[t].initial());
+            }
+            self.add(state, None);
+        }
+        Ok(())
+    }
+
+    /// Writes the search as it is between two states, before anything forbidden was found.
+    fn keep(&self, out: &mut Out<'_>) {
+        self.space.keep(out);
+        out.number(self.next.into());
+        out.number(self.states.len() as u64);
+        for id in 0..self.states.len() {
+            self.states.get(id as u32).iter().for_each(|&part| out.number(part.into()));
+            let (from, thread) = self.parents[id];
+            out.number((id as u32 - from).into());
+            out.number(thread.into());
+        }
+        self.places.iter().for_each(|&place| out.number(place.into()));
+        out.number(self.rows.len() as u64);
+        for (row, &id) in &self.rows {
+            row.iter().for_each(|&value| out.value(value));
+            out.number(id.into());
+        }
+    }
+
+    /// Reads it, before the first state.
+    pub(crate) fn resume(
+        &mut self,
+        from: &mut In<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), NotKept> {
+        self.space.resume(from, meter)?;
+        let n = self.space.threads.len();
+        self.next = from.at_most(u32::MAX)?;
+        let count = from.at_most(u32::MAX)?;
+        let mut state = vec![0; n + 1];
+        for id in 0..count {
+            meter.work(|| (0, self.bytes() as u64)).map_err(NotKept::Limit)?;
+            for part in &mut state {
+                *part = from.at_most(u32::MAX)?;
+            }
+            let back = from.at_most(id)?;
+            let thread = from.at_most(NOBODY)?;
+            let is_good = self.space.is_memory(state[0])
+                && (0..n).all(|t| self.space.stands_for(t, state[t + 1]))
+                && (thread == NOBODY || (thread as usize) < n);
+            if !is_good || self.states.insert(&state).0 != id {
+                return Err(NotKept::Damaged);
+            }
+            self.parents.push((id - back, thread));
+        }
+        if !self.space.alike.classes.is_empty() {
+            for _ in 0..count as usize * n {
+                self.places.push(from.at_most(n as u32 - 1)? as u16);
+            }
+        }
+        let width = self.space.program.observed.len();
+        for _ in 0..from.at_most(u32::MAX)? {
+            let row = (0..width).map(|_| from.value()).collect::<Result<_, _>>()?;
+            let id = from.at_most(count.saturating_sub(1))?;
+            self.rows.insert(row, id);
+        }
+        if self.next == 0 || self.next >= count { Err(NotKept::Damaged) } else { Ok(()) }
     }
 
     /// If a buffer was full, looks for proof that it can grow for ever, from some of the states.

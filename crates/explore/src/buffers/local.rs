@@ -21,6 +21,7 @@ use crate::buffers::roles::{Role, Roles, update_reads};
 use crate::eval::eval;
 use crate::flow::in_loop;
 use crate::intern::Interner;
+use crate::keep::{In, NotKept, Out};
 use crate::liveness::live_with_cells;
 use crate::memory::Memories;
 
@@ -119,6 +120,35 @@ impl<'p> Locals<'p> {
             unbounded: false,
             scratch: Vec::new(),
         }
+    }
+
+    /// How many local states there are.
+    pub(crate) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Writes what the numbers of local states stand for.
+    pub(crate) fn keep(&self, out: &mut Out<'_>) {
+        self.states.keep(out, Out::value);
+        out.number(u64::from(self.was_full));
+        out.number(u64::from(self.unbounded));
+    }
+
+    /// Reads this: those of the same thread have the same numbers then. `places`: how many places have a number.
+    pub(crate) fn resume(&mut self, from: &mut In<'_>, places: usize) -> Result<(), NotKept> {
+        let (points, fixed) = (self.code.points.len(), 1 + self.start.len());
+        let is_place = |&v: &Value| v == BARRIER || usize::try_from(v).is_ok_and(|p| p < places);
+        let is_good = |row: &[Value]| {
+            let Some((own, buffer)) = row.split_at_checked(fixed) else { return false };
+            usize::try_from(own[0]).is_ok_and(|point| point < points)
+                && buffer.len().is_multiple_of(2)
+                && buffer.iter().step_by(2).all(is_place)
+        };
+        self.states.resume(from, In::value, is_good)?;
+        self.ranges = vec![UNKNOWN; self.states.len()];
+        self.was_full = from.at_most(1)? == 1;
+        self.unbounded = from.at_most(1)? == 1;
+        Ok(())
     }
 
     pub(crate) fn initial(&mut self) -> u32 {

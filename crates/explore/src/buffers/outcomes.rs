@@ -1,6 +1,6 @@
 //! The question of a litmus test: which final states does a model allow?
 //!
-//! Two searches, [`write_order`] and [`explicit`], give the same answer at costs that can differ
+//! Two searches, [`write_order`](crate::buffers::write_order) and [`explicit`](crate::buffers::explicit), give the same answer at costs that can differ
 //! by orders of magnitude either way. They take turns with growing budgets until one of them has
 //! seen everything, so that the cost is within a small factor of the cheaper one.
 
@@ -11,10 +11,12 @@ use weakspot_core::{
     Quantifier, Value, Verdict,
 };
 
-use crate::buffers::explicit::{self, Explicit};
+use crate::answer::NoAnswer;
 use crate::buffers::schedule;
-use crate::buffers::space::{Ended, Space, Stop, Until};
-use crate::buffers::write_order::{self, WriteOrder};
+use crate::buffers::search::Search;
+use crate::buffers::space::{Ended, Stop, Until};
+use crate::buffers::turn::Turn;
+use crate::keep::Keep;
 use crate::meter::Meter;
 
 /// What was found about a program's final states.
@@ -28,45 +30,6 @@ pub struct Outcomes<'p> {
     /// Those of the question.
     limits: Limits,
     search: Search<'p>,
-}
-
-/// The search that came to an end.
-pub(crate) enum Search<'p> {
-    WriteOrder(Box<WriteOrder<'p>>),
-    Explicit(Box<Explicit<'p>>),
-}
-
-impl<'p> Search<'p> {
-    pub(crate) fn space(&self) -> &Space<'p> {
-        match self {
-            Search::WriteOrder(s) => &s.space,
-            Search::Explicit(s) => &s.space,
-        }
-    }
-
-    /// Whether something forbidden was reached or an assertion failed.
-    fn is_violated(&self) -> bool {
-        self.space().assertion.is_some()
-            || match self {
-                Search::WriteOrder(s) => s.forbidden.is_some(),
-                Search::Explicit(s) => s.forbidden.is_some(),
-            }
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Search::WriteOrder(s) => s.bytes(),
-            Search::Explicit(s) => s.bytes(),
-        }
-    }
-
-    /// A measure of how much was found, for comparison.
-    fn found(&self) -> usize {
-        match self {
-            Search::WriteOrder(s) => s.products(),
-            Search::Explicit(s) => s.rows(),
-        }
-    }
 }
 
 /// The answer to a program's question about its final states.
@@ -123,65 +86,109 @@ pub fn outcomes<'p>(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Outcomes<'p>, Failure> {
+    match outcomes_at(program, model, strategy, None, limits, progress) {
+        Ok(found) => Ok(found),
+        Err(NoAnswer::Fault(failure)) => Err(failure),
+        Err(_) => unreachable!("a search that is not kept has nothing to go on with"),
+    }
+}
+
+/// [`outcomes`] by searches that are kept, or go on with one that was.
+///
+/// # Errors
+///
+/// Also that what was kept is no search of this program.
+pub fn outcomes_kept<'p>(
+    program: &'p Program,
+    model: Model,
+    keep: &dyn Keep,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Outcomes<'p>, NoAnswer> {
+    outcomes_at(program, model, Strategy::Auto, Some(keep), limits, progress)
+}
+
+/// The same wherever it is kept, if anywhere.
+pub(crate) fn outcomes_at<'p>(
+    program: &'p Program,
+    model: Model,
+    strategy: Strategy,
+    place: Option<&dyn Keep>,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Outcomes<'p>, NoAnswer> {
     let limits = limits.begin();
     let mut meter = Meter::new(limits, progress);
-    let (search, ended) = in_turns(program, model, strategy, false, &limits, &mut meter);
-    Outcomes::new(search, ended, &limits, &mut meter)
+    let (search, ended) =
+        in_turns((program, model), (strategy, false), place, &limits, &mut meter)?;
+    Outcomes::new(search, ended, &limits, &mut meter).map_err(NoAnswer::Fault)
 }
 
 /// Both searches in turns, or one of them alone. Buffers may hold few entries at first; the search
 /// is repeated with more as long as they were full and nothing shows that no limit is enough.
 pub(crate) fn in_turns<'p>(
-    program: &'p Program,
-    model: Model,
-    strategy: Strategy,
-    violation: bool,
+    asked: (&'p Program, Model),
+    (strategy, violation): (Strategy, bool),
+    place: Option<&dyn Keep>,
     limits: &Limits,
     meter: &mut Meter<'_>,
-) -> (Search<'p>, Ended) {
-    let mut buffer = FIRST_BUFFER.min(limits.buffer);
+) -> Result<(Search<'p>, Ended), NoAnswer> {
+    let until = |turn: &Turn<'_>| {
+        let work = match (strategy, turn.is_write_order) {
+            (Strategy::Auto, true) => turn.budget,
+            // A state costs about four times what a local state costs in the other search.
+            (Strategy::Auto, false) => turn.budget / 4,
+            _ => u64::MAX,
+        };
+        Until { work, violation }
+    };
+    let first = |buffer| Turn {
+        place,
+        buffer,
+        budget: FIRST_BUDGET,
+        is_write_order: strategy != Strategy::Explicit,
+    };
+    let (mut turn, mut search) = match Search::earlier(asked, place, (until, limits.buffer), meter)
+    {
+        Ok(Some(earlier)) => earlier,
+        Ok(None) => {
+            let turn = first(FIRST_BUFFER.min(limits.buffer));
+            (turn, Search::new(asked, &turn, until(&turn)))
+        }
+        Err(why) => {
+            let turn = first(0);
+            let nothing = Search::new(asked, &turn, until(&turn));
+            return Ok((nothing, Ended::Stopped(Stop::Limit(why.limit()?))));
+        }
+    };
     loop {
-        let (search, ended) = with_buffer(program, model, strategy, violation, buffer, meter);
+        let (search_now, ended) = with_buffer(asked, (&mut turn, &until), search, meter);
         let more_may_do = matches!(ended, Ended::Complete)
-            && !(violation && search.is_violated())
-            && buffer < limits.buffer
+            && !(violation && search_now.is_violated())
+            && turn.buffer < limits.buffer
             && matches!(
-                search.space().buffer_limit(),
+                search_now.space().buffer_limit(),
                 Some(Limit::Buffer { unbounded: false, .. })
             );
         if !more_may_do {
-            return (search, ended);
+            return Ok((search_now, ended));
         }
-        buffer = (4 * buffer).min(limits.buffer);
+        turn = first((4 * turn.buffer).min(limits.buffer));
+        search = Search::new(asked, &turn, until(&turn));
     }
 }
 
+/// From this search and its turn on.
 fn with_buffer<'p>(
-    program: &'p Program,
-    model: Model,
-    strategy: Strategy,
-    violation: bool,
-    buffer: usize,
+    asked: (&'p Program, Model),
+    (turn, until): (&mut Turn<'_>, &dyn Fn(&Turn<'_>) -> Until),
+    mut search: Search<'p>,
     meter: &mut Meter<'_>,
 ) -> (Search<'p>, Ended) {
-    let mut budget = FIRST_BUDGET;
-    let mut write_order_next = strategy != Strategy::Explicit;
     // The unfinished search that found most: if a limit is reached, it may know more than the last.
     let mut best: Option<Search<'p>> = None;
     loop {
-        let most = |work| if strategy == Strategy::Auto { work } else { u64::MAX };
-        let (search, ended) = if write_order_next {
-            let until = Until { work: most(budget), violation };
-            let (search, ended) = write_order::search(program, model, buffer, until, meter);
-            (Search::WriteOrder(Box::new(search)), ended)
-        } else {
-            // A state costs about four times what a local state costs in the other search.
-            let until = Until { work: most(budget / 4), violation };
-            budget = budget.saturating_mul(4);
-            let (search, ended) = explicit::search(program, model, buffer, until, meter);
-            (Search::Explicit(Box::new(search)), ended)
-        };
-        write_order_next = !write_order_next;
+        let ended = search.search(turn, until(turn), meter);
         let found_more = best.as_ref().is_none_or(|b| search.found() > b.found());
         match ended {
             Ended::Stopped(Stop::Limit(_)) if !found_more => {
@@ -195,6 +202,11 @@ fn with_buffer<'p>(
             }
             _ => return (search, ended),
         }
+        if !turn.is_write_order {
+            turn.budget = turn.budget.saturating_mul(4);
+        }
+        turn.is_write_order = !turn.is_write_order;
+        search = Search::new(asked, turn, until(turn));
     }
 }
 

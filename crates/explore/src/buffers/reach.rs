@@ -3,12 +3,14 @@
 //! states. Under SC there are no buffers, and the search is that of [`safety`].
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Evidence, Limits, Model, Program, Progress, Verdict, Violation};
+use weakspot_core::{Evidence, Limit, Limits, Model, Program, Progress, Verdict, Violation};
 
 use crate::answer::{NoAnswer, Reach};
-use crate::buffers::outcomes::{Search, Strategy, in_turns, outcomes};
+use crate::buffers::outcomes::{Strategy, in_turns, outcomes_at};
 use crate::buffers::schedule;
+use crate::buffers::search::Search;
 use crate::buffers::space::{Ended, Stop};
+use crate::keep::{Keep, Phase};
 use crate::meter::Meter;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
@@ -23,7 +25,70 @@ pub(crate) fn by_sc(
     if safety::answers_condition(program) {
         return Ok(answer);
     }
-    with_condition(answer, program, Model::Sc, Strategy::Auto, limits, progress)
+    with_condition(answer, (program, Model::Sc), Strategy::Auto, None, limits, progress)
+}
+
+/// The same, kept. If the condition takes a search of its own, that is the second phase.
+pub(crate) fn by_sc_kept(
+    program: &Program,
+    keep: &dyn Keep,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let phase = match Phase::of(keep) {
+        Ok(phase) => phase,
+        Err(why) => return Ok(nothing(why.limit()?)),
+    };
+    let (answer, phase) = match phase.number {
+        0 => {
+            let plan = Plan { keep: Some(&phase), ..Plan::breadth_first(limits.workers) };
+            let answer = safety::reach(program, plan, limits, progress)?;
+            let next = phase.next(answer.states);
+            (answer, next)
+        }
+        _ => (held(phase.before, "eager"), phase),
+    };
+    if safety::answers_condition(program) {
+        return Ok(answer);
+    }
+    let asked = (program, Model::Sc);
+    with_condition(answer, asked, Strategy::Auto, Some(&phase), limits, progress)
+}
+
+/// [`eager`], kept; the condition on final states is the second phase.
+pub(crate) fn eager_kept(
+    program: &Program,
+    model: Model,
+    keep: &dyn Keep,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Reach, NoAnswer> {
+    let (strategy, asked) = (Strategy::Auto, (program, model));
+    let phase = match Phase::of(keep) {
+        Ok(phase) => phase,
+        Err(why) => return Ok(nothing(why.limit()?)),
+    };
+    let (answer, phase) = match phase.number {
+        0 => {
+            let answer = safe(asked, strategy, Some(&phase), limits, progress)?;
+            let next = phase.next(answer.states);
+            (answer, next)
+        }
+        _ => (held(phase.before, "eager"), phase),
+    };
+    with_condition(answer, asked, strategy, Some(&phase), limits, progress)
+}
+
+/// What an earlier phase has come to.
+fn held(states: u64, algorithm: &'static str) -> Reach {
+    let evidence = Some(Evidence::Exhausted { states });
+    Reach { verdict: Verdict::Holds, violation: None, evidence, states, algorithm }
+}
+
+/// A limit was reached before anything was searched.
+fn nothing(limit: Limit) -> Reach {
+    let verdict = Verdict::Unknown(limit);
+    Reach { verdict, violation: None, evidence: None, states: 0, algorithm: "eager" }
 }
 
 /// By exploring the store buffers themselves, with the two searches of
@@ -35,22 +100,22 @@ pub(crate) fn eager(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
-    let answer = safe(program, model, strategy, limits, progress)?;
-    with_condition(answer, program, model, strategy, limits, progress)
+    let asked = (program, model);
+    let answer = safe(asked, strategy, None, limits, progress)?;
+    with_condition(answer, asked, strategy, None, limits, progress)
 }
 
 /// `answer` on control points and assertions, with the condition on final states if it holds.
 fn with_condition(
     mut answer: Reach,
-    program: &Program,
-    model: Model,
+    (program, model): (&Program, Model),
     strategy: Strategy,
+    place: Option<&dyn Keep>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
     if program.condition.is_some() && answer.verdict == Verdict::Holds {
-        let found = outcomes(program, model, strategy, limits, progress);
-        let mut found = found.map_err(NoAnswer::Fault)?;
+        let mut found = outcomes_at(program, model, strategy, place, limits, progress)?;
         let judged = found.judged(program).map_err(NoAnswer::Rejected)?;
         answer.states += found.states;
         answer.evidence = match judged.verdict {
@@ -66,14 +131,14 @@ fn with_condition(
 
 /// Control points and assertions.
 fn safe(
-    program: &Program,
-    model: Model,
+    asked: (&Program, Model),
     strategy: Strategy,
+    place: Option<&dyn Keep>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Reach, NoAnswer> {
     let mut meter = Meter::new(*limits, progress);
-    let (mut search, ended) = in_turns(program, model, strategy, true, limits, &mut meter);
+    let (mut search, ended) = in_turns(asked, (strategy, true), place, limits, &mut meter)?;
     let stopped = match ended {
         Ended::Stopped(Stop::Fault(failure)) => return Err(NoAnswer::Fault(failure)),
         Ended::Stopped(Stop::Limit(limit)) => Some(limit),

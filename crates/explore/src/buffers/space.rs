@@ -4,12 +4,13 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use weakspot_core::machine::{Entry, Failure, FailureKind, Machine, Schedule, Step};
-use weakspot_core::{Limit, Model, Observable, PointId, Program, ThreadId, Value};
+use weakspot_core::{Limit, Limits, Model, Observable, PointId, Program, Silent, ThreadId, Value};
 
 use crate::buffers::alike::Alike;
 use crate::buffers::block::{BlockRuns, run_block};
 use crate::buffers::local::{Locals, Move};
 use crate::buffers::roles::{Role, Roles};
+use crate::keep::{In, NotKept, Out};
 use crate::memory::{Memories, Sample};
 use crate::meter::Meter;
 
@@ -28,6 +29,8 @@ pub(crate) struct Space<'p> {
     block_bytes: usize,
     /// How many entries a buffer may hold.
     buffer: usize,
+    /// Whether blocks may have been run by a search that this one goes on with.
+    resumed: bool,
 }
 
 /// An assertion that fails, and where the search met it.
@@ -134,6 +137,7 @@ impl<'p> Space<'p> {
             blocks: FxHashMap::default(),
             block_bytes: 0,
             buffer,
+            resumed: false,
         }
     }
 
@@ -209,7 +213,8 @@ impl<'p> Space<'p> {
     }
 
     /// What [`Space::effects`] visits, with steps: for the reconstruction of runs. Atomic blocks
-    /// that were not run before are left out; a run that was found does not need them.
+    /// that were not run before are left out; a run that was found does not need them. A search that went on
+    /// from where it was kept may have run them earlier.
     pub(crate) fn moves_with_steps(&mut self, t: usize, local: u32, mem: u32) -> Vec<Taken> {
         let thread = ThreadId::new(t);
         let execute = |edge| vec![Step::Execute { thread, edge, choice: 0 }];
@@ -237,7 +242,7 @@ impl<'p> Space<'p> {
                     }
                 }
                 Move::Block { edge } => {
-                    if let Some(runs) = self.blocks.get(&(t as u32, local, edge, mem)) {
+                    if let Some(runs) = self.block_again(t, local, edge, mem) {
                         found.extend(runs.exits.iter().map(|(mem, next, steps)| Taken {
                             mem: *mem,
                             next: *next,
@@ -274,6 +279,59 @@ impl<'p> Space<'p> {
         Ok(runs)
     }
 
+    /// The ways through a block that was run before, perhaps by the search that this one goes on with.
+    fn block_again(&mut self, t: usize, local: u32, edge: u32, mem: u32) -> Option<Rc<BlockRuns>> {
+        if !self.resumed {
+            return self.blocks.get(&(t as u32, local, edge, mem)).cloned();
+        }
+        let mut silent = Silent;
+        let mut meter = Meter::new(Limits::UNLIMITED, &mut silent);
+        self.block(t, local, edge, mem, &mut meter).ok()
+    }
+
+    /// Writes what the numbers of memories and local states stand for, and the assertion that failed.
+    pub(crate) fn keep(&self, out: &mut Out<'_>) {
+        self.mems.keep(out);
+        self.threads.iter().for_each(|locals| locals.keep(out));
+        let failed = self.assertion.iter();
+        let failed = failed.flat_map(|a| [a.thread as u32, a.local, a.mem]).collect::<Vec<_>>();
+        out.all(&failed, |out, n| out.number(n.into()));
+    }
+
+    /// Reads this.
+    pub(crate) fn resume(
+        &mut self,
+        from: &mut In<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), NotKept> {
+        self.resumed = true;
+        self.mems.resume(from)?;
+        let places = self.mems.places();
+        self.threads.iter_mut().try_for_each(|locals| locals.resume(from, places))?;
+        match from.all(|from| from.at_most(u32::MAX))?[..] {
+            [] => Ok(()),
+            [t, local, mem] if self.stands_for(t as usize, local) && self.is_memory(mem) => {
+                // It fails there once more.
+                match self.effects(t as usize, local, mem, meter, &mut |_| {}) {
+                    Err(Stop::Limit(limit)) => Err(NotKept::Limit(limit)),
+                    Ok(()) if self.assertion.is_some() => Ok(()),
+                    _ => Err(NotKept::Damaged),
+                }
+            }
+            _ => Err(NotKept::Damaged),
+        }
+    }
+
+    /// Whether a number is that of a local state of thread `t`.
+    pub(crate) fn stands_for(&self, t: usize, local: u32) -> bool {
+        self.alike.first.get(t).is_some_and(|&t| (local as usize) < self.threads[t].len())
+    }
+
+    /// Whether a number is that of a memory.
+    pub(crate) fn is_memory(&self, mem: u32) -> bool {
+        (mem as usize) < self.mems.len()
+    }
+
     /// The steps by which thread `t` in `local` enters a block and gets to `point` inside of it.
     /// Only blocks that were run before count.
     pub(crate) fn way_inside(
@@ -285,7 +343,7 @@ impl<'p> Space<'p> {
     ) -> Option<Vec<Step>> {
         self.threads[t].moves(local, &mut self.mems).find_map(|i| {
             let Move::Block { edge } = self.threads[t].get(i) else { return None };
-            let runs = self.blocks.get(&(t as u32, local, edge, mem))?;
+            let runs = self.block_again(t, local, edge, mem)?;
             runs.points.iter().find(|(p, _)| *p == point).map(|(_, steps)| steps.clone())
         })
     }

@@ -21,7 +21,9 @@ use weakspot_core::{Factor, Model, OutcomeSet, PointId, Program, Value};
 
 use crate::buffers::local::Move;
 use crate::buffers::space::{Effect, Ended, Space, Stop, Until};
+use crate::buffers::turn::Turn;
 use crate::intern::Interner;
+use crate::keep::{In, NotKept, Out};
 use crate::meter::Meter;
 
 /// A finished or interrupted search.
@@ -49,6 +51,8 @@ pub(crate) struct WriteOrder<'p> {
     closures: FxHashMap<(u32, u32, u32), u32>,
     work: u64,
     until: Until,
+    /// The first node that was not looked at.
+    next: u32,
 }
 
 /// The sets of local states of one thread, each with what is asked of it again and again.
@@ -78,25 +82,9 @@ const NONE: u32 = u32::MAX;
 /// Who makes a value of a sampled location become lost.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// Searches until done, stopped, or `until` is met.
-pub(crate) fn search<'p>(
-    program: &'p Program,
-    model: Model,
-    buffer: usize,
-    until: Until,
-    meter: &mut Meter<'_>,
-) -> (WriteOrder<'p>, Ended) {
-    let mut search = WriteOrder::new(program, model, buffer, until);
-    let ended = match search.run(meter) {
-        Ok(()) => Ended::Complete,
-        Err(Stop::OutOfWork) => Ended::OutOfWork,
-        Err(stop) => Ended::Stopped(stop),
-    };
-    (search, ended)
-}
-
 impl<'p> WriteOrder<'p> {
-    fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> WriteOrder<'p> {
+    /// Before its first node.
+    pub(crate) fn new(program: &'p Program, model: Model, buffer: usize, until: Until) -> Self {
         let space = Space::new(program, model, buffer, until.points_count(program));
         let sets = (0..program.threads.len())
             .map(|t| ThreadSets {
@@ -124,10 +112,20 @@ impl<'p> WriteOrder<'p> {
             closures: FxHashMap::default(),
             work: 0,
             until,
+            next: 0,
         }
     }
 
-    fn run(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
+    /// Searches until done, stopped, or what it was made for is met.
+    pub(crate) fn search(&mut self, turn: &Turn<'_>, meter: &mut Meter<'_>) -> Ended {
+        match self.run(turn, meter) {
+            Ok(()) => Ended::Complete,
+            Err(Stop::OutOfWork) => Ended::OutOfWork,
+            Err(stop) => Ended::Stopped(stop),
+        }
+    }
+
+    fn add_initial(&mut self, meter: &mut Meter<'_>) -> Result<(), Stop> {
         let n = self.space.threads.len();
         for mem in self.space.initial_memories(meter)? {
             let mut node = vec![mem];
@@ -138,31 +136,159 @@ impl<'p> WriteOrder<'p> {
             }
             self.add_node(node, None);
         }
+        Ok(())
+    }
+
+    fn run(&mut self, turn: &Turn<'_>, meter: &mut Meter<'_>) -> Result<(), Stop> {
+        if self.next == 0 {
+            self.add_initial(meter)?;
+        }
+        let n = self.space.threads.len();
         let mut node: Vec<u32> = Vec::with_capacity(n + 1);
-        let mut next = 0;
-        while next < self.nodes.len() {
+        while (self.next as usize) < self.nodes.len() {
+            let next = self.next;
+            if turn.is_due(next, 16) {
+                turn.keep(meter.states, |out| self.keep(out));
+            }
             node.clear();
-            node.extend_from_slice(self.nodes.get(next as u32));
+            node.extend_from_slice(self.nodes.get(next));
             meter.states += 1;
-            self.note_finals(next as u32, &node, meter)?;
+            self.note_finals(next, &node, meter)?;
             if self.forbidden.is_none() && self.until.points_count(self.space.program) {
-                self.note_forbidden(next as u32, &node, meter)?;
+                self.note_forbidden(next, &node, meter)?;
             }
             for t in 0..n {
                 if !self.space.alike.repeats(&node[1..], t) {
-                    self.writes_of(next as u32, t, &node, meter)?;
+                    self.writes_of(next, t, &node, meter)?;
                 }
             }
             for after in self.space.mems.losses(node[0]) {
-                self.add_successor(next as u32, None, &node, after, meter)?;
+                self.add_successor(next, None, &node, after, meter)?;
             }
             let violated = self.forbidden.is_some() || self.space.assertion.is_some();
             if self.until.violation && violated {
                 return Ok(());
             }
-            next += 1;
+            self.next += 1;
         }
         Ok(())
+    }
+
+    /// Writes the search as it is between two nodes, before anything forbidden was found.
+    fn keep(&self, out: &mut Out<'_>) {
+        fn number(out: &mut Out<'_>, n: u32) {
+            out.number(n.into());
+        }
+        self.space.keep(out);
+        out.number(self.next.into());
+        out.number(self.work);
+        self.rows.keep(out, Out::value);
+        for sets in &self.sets {
+            sets.sets.keep(out, number);
+            sets.finals.keep(out, number);
+            for facts in &sets.facts {
+                out.number(facts.touches);
+                out.number(facts.finals.into());
+            }
+            out.number(sets.checked.into());
+        }
+        out.number(self.nodes.len() as u64);
+        for id in 0..self.nodes.len() {
+            self.nodes.get(id as u32).iter().for_each(|&part| number(out, part));
+            let (from, thread) = self.parents[id];
+            number(out, id as u32 - from);
+            number(out, thread);
+        }
+        self.places.iter().for_each(|&place| out.number(place.into()));
+        out.number(self.products.len() as u64);
+        for (node, parts) in &self.products {
+            number(out, *node);
+            parts.iter().for_each(|&part| number(out, part));
+        }
+        out.number(self.closures.len() as u64);
+        for (&(t, set, mem), &closed) in &self.closures {
+            [t, set, mem, closed].into_iter().for_each(|n| number(out, n));
+        }
+    }
+
+    /// Reads it, before the first node.
+    pub(crate) fn resume(
+        &mut self,
+        from: &mut In<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<(), NotKept> {
+        let below = |most: usize| move |n: &u32| (*n as usize) < most;
+        fn number(from: &mut In<'_>) -> Result<u32, NotKept> {
+            from.at_most(u32::MAX)
+        }
+        self.space.resume(from, meter)?;
+        let n = self.sets.len();
+        self.next = number(from)?;
+        self.work = from.number()?;
+        self.rows.resume(from, In::value, |_| true)?;
+        let rows = self.rows.len();
+        for (t, sets) in self.sets.iter_mut().enumerate() {
+            let locals = self.space.threads[t].len();
+            sets.sets.resume(from, number, |set| set.iter().all(below(locals)))?;
+            sets.finals.resume(from, number, |set| set.iter().all(below(rows)))?;
+            let finals = sets.finals.len();
+            for _ in 0..sets.sets.len() {
+                let facts = Facts { touches: from.number()?, finals: number(from)? };
+                if facts.finals != NONE && !below(finals)(&facts.finals) {
+                    return Err(NotKept::Damaged);
+                }
+                sets.facts.push(facts);
+            }
+            sets.checked = from.at_most(1)? == 1;
+        }
+        let count = number(from)?;
+        let mut node = vec![0; n + 1];
+        for id in 0..count {
+            meter.work(|| (0, self.bytes() as u64)).map_err(NotKept::Limit)?;
+            for part in &mut node {
+                *part = number(from)?;
+            }
+            let (back, thread) = (from.at_most(id)?, number(from)?);
+            let is_good = self.is_row(&node) && (thread == NOBODY || (thread as usize) < n);
+            if !is_good || self.nodes.insert(&node).0 != id {
+                return Err(NotKept::Damaged);
+            }
+            self.parents.push((id - back, thread));
+        }
+        if !self.space.alike.classes.is_empty() {
+            for _ in 0..count as usize * n {
+                self.places.push(from.at_most(n as u32 - 1)? as u16);
+            }
+        }
+        for _ in 0..number(from)? {
+            let node = from.at_most(count.saturating_sub(1))?;
+            let parts = (0..=n).map(|_| number(from)).collect::<Result<Vec<_>, _>>()?;
+            let is_good = below(rows)(&parts[0])
+                && parts[1..]
+                    .iter()
+                    .zip(&self.space.alike.first)
+                    .all(|(&part, &first)| (part as usize) < self.sets[first].finals.len());
+            if !is_good || !self.known_products.insert(parts.clone()) {
+                return Err(NotKept::Damaged);
+            }
+            self.products.push((node, parts));
+        }
+        for _ in 0..number(from)? {
+            let (t, set, mem) = (from.at_most(n as u32 - 1)?, number(from)?, number(from)?);
+            let closed = number(from)?;
+            let is_set = below(self.sets[t as usize].sets.len());
+            if !is_set(&set) || !is_set(&closed) || !self.space.is_memory(mem) {
+                return Err(NotKept::Damaged);
+            }
+            self.closures.insert((t, set, mem), closed);
+        }
+        if self.next == 0 || self.next >= count { Err(NotKept::Damaged) } else { Ok(()) }
+    }
+
+    /// Whether the numbers of a node stand for something.
+    fn is_row(&self, node: &[u32]) -> bool {
+        let is_set = |(&set, &first): (&u32, &usize)| (set as usize) < self.sets[first].sets.len();
+        self.space.is_memory(node[0]) && node[1..].iter().zip(&self.space.alike.first).all(is_set)
     }
 
     fn add_node(&mut self, mut node: Vec<u32>, from: Option<(u32, u32)>) {

@@ -40,12 +40,7 @@ where
     };
     let standing = match earlier(system, &mut tables, keep, meter) {
         Ok(standing) => standing.unwrap_or(first),
-        Err(NotKept::Limit(limit)) => return stopped(limit, tables),
-        Err(NotKept::Damaged) => {
-            let why = "it has a good checksum, but is not what a search of this program writes";
-            return Err(NoAnswer::NotResumed(why.to_owned()));
-        }
-        Err(NotKept::Read(error)) => return Err(NoAnswer::NotResumed(error.to_string())),
+        Err(why) => return stopped(why.limit()?, tables),
     };
     Ok(go_on(system, tables, standing, plan, Some(&Keeper { keep }), meter))
 }
@@ -127,4 +122,4 @@ fn stands_for(tables: &Threads<'_>, frame: Frame, fields: &Fields, row: &[u32]) 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -52,7 +52,8 @@ pub(crate) fn reach(
     if answer.violation != Some(Violation::FinalStates) || !asks_more(program) {
         return Ok(answer);
     }
-    // What is violated on the way to the final states is told first.
+    // What is violated on the way to the final states is told first. Only the search before this one is kept.
+    let plan = Plan { keep: None, ..plan };
     let first = search_for(program, None, plan, limits, progress)?;
     let states = answer.states + first.states;
     let told = if first.verdict == Verdict::Violated { first } else { answer };

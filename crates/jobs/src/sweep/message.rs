@@ -55,16 +55,7 @@ pub(super) fn pack<T: Row>(message: &Message<T>) -> (u8, Vec<u8>) {
         }
         Message::Part(i, answer) => {
             number(&mut out, *i as u64);
-            let Answer { out: printed, err, objects, exit, results } = answer;
-            [printed, err, objects].into_iter().for_each(|part| text(&mut out, part));
-            let exit = EXITS.iter().position(|e| e == exit).unwrap_or(0);
-            number(&mut out, exit as u64);
-            number(&mut out, results.len() as u64);
-            for result in results {
-                let words = result.words();
-                number(&mut out, words.len() as u64);
-                words.iter().for_each(|word| text(&mut out, word));
-            }
+            put_answer(&mut out, answer);
             5
         }
         Message::End(i, time) => {
@@ -97,17 +88,7 @@ pub(super) fn unpack<T: Row>(kind: u8, mut bytes: &[u8]) -> Option<Message<T>> {
         2 => Message::Free,
         3 => Message::Input(index(from)?, take_text(from)?),
         4 => Message::Differs(index(from)?),
-        5 => {
-            let i = index(from)?;
-            let (out, err, objects) = (take_text(from)?, take_text(from)?, take_text(from)?);
-            let exit = *EXITS.get(index(from)?)?;
-            let mut results = Vec::new();
-            for _ in 0..take(from)? {
-                let words = (0..take(from)?).map(|_| take_text(from));
-                results.push(T::of_words(&words.collect::<Option<Vec<_>>>()?)?);
-            }
-            Message::Part(i, Answer { out, err, objects, exit, results })
-        }
+        5 => Message::Part(index(from)?, take_answer(from)?),
         6 => Message::End(index(from)?, Duration::from_nanos(take(from)?)),
         7 => Message::Stop,
         8 => Message::Done,
@@ -118,16 +99,42 @@ pub(super) fn unpack<T: Row>(kind: u8, mut bytes: &[u8]) -> Option<Message<T>> {
 
 const EXITS: [Exit; 4] = [Exit::Holds, Exit::Unknown, Exit::Violated, Exit::Bad];
 
-fn number(out: &mut Vec<u8>, value: u64) {
+/// Adds an answer, or a part of one.
+pub(super) fn put_answer<T: Row>(out: &mut Vec<u8>, answer: &Answer<T>) {
+    let Answer { out: printed, err, objects, exit, results } = answer;
+    [printed, err, objects].into_iter().for_each(|part| text(out, part));
+    let exit = EXITS.iter().position(|e| e == exit).unwrap_or(0);
+    number(out, exit as u64);
+    number(out, results.len() as u64);
+    for result in results {
+        let words = result.words();
+        number(out, words.len() as u64);
+        words.iter().for_each(|word| text(out, word));
+    }
+}
+
+/// The answer, or part of one, that bytes begin with.
+pub(super) fn take_answer<T: Row>(from: &mut &[u8]) -> Option<Answer<T>> {
+    let (out, err, objects) = (take_text(from)?, take_text(from)?, take_text(from)?);
+    let exit = *EXITS.get(index(from)?)?;
+    let mut results = Vec::new();
+    for _ in 0..take(from)? {
+        let words = (0..take(from)?).map(|_| take_text(from));
+        results.push(T::of_words(&words.collect::<Option<Vec<_>>>()?)?);
+    }
+    Some(Answer { out, err, objects, exit, results })
+}
+
+pub(super) fn number(out: &mut Vec<u8>, value: u64) {
     out.extend(value.to_le_bytes());
 }
 
-fn text(out: &mut Vec<u8>, text: &str) {
+pub(super) fn text(out: &mut Vec<u8>, text: &str) {
     number(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-fn take(from: &mut &[u8]) -> Option<u64> {
+pub(super) fn take(from: &mut &[u8]) -> Option<u64> {
     let (value, rest) = from.split_first_chunk()?;
     *from = rest;
     Some(u64::from_le_bytes(*value))
@@ -137,7 +144,7 @@ fn index(from: &mut &[u8]) -> Option<usize> {
     usize::try_from(take(from)?).ok()
 }
 
-fn take_text(from: &mut &[u8]) -> Option<String> {
+pub(super) fn take_text(from: &mut &[u8]) -> Option<String> {
     let length = index(from)?;
     let (text, rest) = from.split_at_checked(length)?;
     *from = rest;

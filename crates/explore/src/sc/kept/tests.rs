@@ -17,19 +17,19 @@ use crate::sc::packed::{Order, Plan};
 use crate::sc::safety;
 
 /// Keeps a search in memory, at every `every`th occasion.
-struct InMemory {
+pub(crate) struct InMemory {
     every: u64,
     asked: AtomicU64,
-    earlier: Option<Vec<u8>>,
+    pub(crate) earlier: Option<Vec<u8>>,
     kept: Mutex<Option<Vec<u8>>>,
 }
 
 impl InMemory {
-    fn new(every: u64, earlier: Option<Vec<u8>>) -> InMemory {
+    pub(crate) fn new(every: u64, earlier: Option<Vec<u8>>) -> InMemory {
         InMemory { every, asked: AtomicU64::new(0), earlier, kept: Mutex::new(None) }
     }
 
-    fn kept(self) -> Option<Vec<u8>> {
+    pub(crate) fn kept(self) -> Option<Vec<u8>> {
         self.kept.into_inner().expect("no panic")
     }
 }
@@ -51,7 +51,7 @@ impl Keep for InMemory {
 }
 
 /// Interrupts at a certain tick.
-struct Impatient(u64);
+pub(crate) struct Impatient(pub(crate) u64);
 
 impl Progress for Impatient {
     fn tick(&mut self, _: Snapshot) -> bool {
