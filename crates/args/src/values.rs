@@ -24,7 +24,7 @@ pub enum When {
 /// The formats of everything that is read: languages of programs, formats of logs and of histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum InputFormat {
-    /// Litmus tests for X86 and X86_64.
+    /// Litmus tests for X86, X86_64 and RISC-V, and in C.
     Litmus,
     /// Programs in our own language.
     Weak,

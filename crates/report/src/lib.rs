@@ -83,7 +83,7 @@ pub use text::diff::unified_diff;
 pub use text::fit::fit_lines;
 pub use text::limit::limit_text;
 pub use text::show::plain;
-pub use text::table::Style;
+pub use text::table::{Style, paragraph};
 pub use transactional::{AskedModel, TxnHistoryAnswer, TxnHistoryAnswers, txn_model_name};
 pub use transactions::log::{
     SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,

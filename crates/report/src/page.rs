@@ -32,8 +32,7 @@ pub fn page(tool: &Tool, command: &str, answers: &str, sources: &[(String, Strin
             let line = |source| serde_json::to_string(source).unwrap_or_default() + "\n";
             sources.iter().map(|source| escaped(&line(source))).collect()
         }
-        "TOOL" => escaped(&by(tool)),
-        "COMMAND" => escaped(command),
+        "AGAIN" => again(tool, command),
         _ => String::new(),
     })
 }
@@ -51,10 +50,24 @@ pub fn page_to_ask(tool: &Tool, files: &[String]) -> String {
             let options: String = files.iter().enumerate().map(option).collect();
             include_str!("page/ask.html").replace("@FILES@", &options)
         }
-        "TOOL" => escaped(&by(tool)),
-        "COMMAND" => "weakspot serve".to_owned(),
+        "AGAIN" => again(tool, "weakspot serve"),
         _ => String::new(),
     })
+}
+
+/// A command with more characters, as a shell makes of `*.c`, is shown only to who asks for it.
+const LONG: usize = 240;
+
+/// Who wrote the page, and the command that does it again.
+fn again(tool: &Tool, command: &str) -> String {
+    let (tool, command) = (escaped(&by(tool)), escaped(command));
+    match command.len() > LONG {
+        true => format!(
+            "<details class=\"soft\"><summary>{tool}. The command that does it again</summary>\
+             <code>{command}</code></details>"
+        ),
+        false => format!("<p class=\"soft\">{tool}. Again by <code>{command}</code></p>"),
+    }
 }
 
 fn by(tool: &Tool) -> String {

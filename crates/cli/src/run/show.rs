@@ -15,7 +15,7 @@ use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
-    RealWait, Run, RunEnd, StepKind, Style, failures_json, failures_text, of_steps,
+    RealWait, Run, RunEnd, StepKind, Style, failures_json, failures_text, of_steps, paragraph,
     real_advice_json, real_advice_text, real_json, real_statistics, real_text, unified_diff,
     unserializable_json, unserializable_text,
 };
@@ -102,7 +102,7 @@ fn show_as(
         }
     }
     if advisory.iter().any(|part| !part.holds()) && !look.json {
-        answer.out += &format!("\n{ADVICE}\n");
+        answer.out += &format!("\n{}", paragraph(ADVICE, look.style.columns(), 0));
     }
     for part in &advisory {
         answer.out += &part.show(&explored, found, look);
@@ -157,9 +157,8 @@ const NOT_ASKED: &str = "TSO and PSO were not asked about: --strategy rf explore
                          another with --under";
 
 /// What stands before answers that do not count.
-const ADVICE: &str = "\
-on weaker machines, or unnoticed by these tests: does not count for the exit
-code (--robust and --model pso make it count)";
+const ADVICE: &str = "on weaker machines, or unnoticed by these tests: does not count for the exit \
+                      code (--robust and --model pso make it count)";
 
 /// An answer about a model.
 #[derive(Clone, Copy)]

@@ -34,7 +34,6 @@ fn a_weak_program() {
               corpus/programs/dekker.weak:16: a fence in p[0], p[1], between `flag[me] = 1` and `while (flag[1 - me] == 1)`: the store of line 16 reaches memory before line 17 takes effect
               corpus/programs/dekker.weak:19: a fence in p[0], p[1], between `flag[me] = 0` and `await (turn == me)`: the store of line 19 reaches memory before line 20 takes effect
               corpus/programs/dekker.weak:21: a fence in p[0], p[1], after `flag[me] = 1`, at the end of the block: the store of line 21 reaches memory before line 17 takes effect
-              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/programs/dekker.weak
             +++ corpus/programs/dekker.weak
             @@ -14,11 +14,14 @@
@@ -146,7 +145,6 @@ fn trencher_and_memorax() {
             dekker TSO needs 2 fences to be robust; no fewer do
               corpus/trencher/dekker.txt:11: a fence in left, between `transition start raised write 1 0` and `transition raised looked read other 1`: the store of line 11 reaches memory before line 12 takes effect
               corpus/trencher/dekker.txt:21: a fence in right, between `transition start raised write 1 1` and `transition raised looked read other 0`: the store of line 21 reaches memory before line 22 takes effect
-              note: by search; --witness FILE writes a proof that `weakspot certify` checks
             --- corpus/trencher/dekker.txt
             +++ corpus/trencher/dekker.txt
             @@ -9,7 +9,8 @@
@@ -443,14 +441,17 @@ fn help() {
                   --buffer-limit <N>         With --goal safe: entries (stores, store-store fences) that a
                                              buffer may hold at most in a thread that stores in a loop [default:
                                              1024]
+              -D <NAME[=VALUE]>              In programs in C: define a macro, as 1 if no value is given
+              -U <NAME>                      In programs in C: do not define this macro
+              -I <FOLDER>                    In programs in C: look for headers in this folder, too
               -m, --model <MODEL>            Memory models: tso, pso; pso-own is PSO where an atomic update
                                              drains only its own address [default: tso]
                   --input-format <LANGUAGE>  Read the inputs as this language, whatever their ending [possible
                                              values: litmus, weak, trencher, memorax, c]
               -j, --threads <N>              How many files to work on at a time, or, with one file, how many
                                              threads search; by default one per processor
-              -f, --format <FORMAT>          What to print [default: text] [possible values: text, json, sarif,
-                                             github]
+              -f, --format <FORMAT>          What to print [default: text] [possible values: text, json, junit,
+                                             sarif, github]
                   --report <FILE.html>       Write the answers as a page to look at, too: one HTML file that
                                              needs no network
                   --timeout <TIME>           Give up on a question after this time, from opening its file

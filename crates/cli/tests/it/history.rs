@@ -622,6 +622,7 @@ fn help() {
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
                       - tabular:  The same as a table of LaTeX
+                      - junit:    XML as JUnit writes it, for services that show tests
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 

@@ -552,6 +552,15 @@ fn help() {
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 
+              -D <NAME[=VALUE]>
+                      In programs in C: define a macro, as 1 if no value is given
+
+              -U <NAME>
+                      In programs in C: do not define this macro
+
+              -I <FOLDER>
+                      In programs in C: look for headers in this folder, too
+
               -m, --model <MODEL>
                       Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address
                       [default: tso,pso; with --trf and --algorithm attack tso]
@@ -560,7 +569,7 @@ fn help() {
                       Read the inputs as this language, whatever their ending
 
                       Possible values:
-                      - litmus:   Litmus tests for X86 and X86_64
+                      - litmus:   Litmus tests for X86, X86_64 and RISC-V, and in C
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
@@ -582,6 +591,7 @@ fn help() {
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
                       - tabular:  The same as a table of LaTeX
+                      - junit:    XML as JUnit writes it, for services that show tests
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 

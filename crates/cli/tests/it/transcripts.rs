@@ -691,7 +691,7 @@ fn help() {
                       Read the inputs as this language, whatever their ending
 
                       Possible values:
-                      - litmus:   Litmus tests for X86 and X86_64
+                      - litmus:   Litmus tests for X86, X86_64 and RISC-V, and in C
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
@@ -712,6 +712,7 @@ fn help() {
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
                       - tabular:  The same as a table of LaTeX
+                      - junit:    XML as JUnit writes it, for services that show tests
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
                       - litmus7:  The log of litmus7, for `weakspot compare`, with --run
@@ -812,6 +813,15 @@ fn help() {
                       Entries (stores, store-store fences) that a buffer may hold at most in a thread that
                       stores in a loop [default: 1024]
 
+              -D <NAME[=VALUE]>
+                      In programs in C: define a macro, as 1 if no value is given
+
+              -U <NAME>
+                      In programs in C: do not define this macro
+
+              -I <FOLDER>
+                      In programs in C: look for headers in this folder, too
+
               -m, --model <MODEL>
                       Memory models: sc, tso, pso; pso-own is PSO where an atomic update drains only its own
                       address [default: sc,tso,pso]
@@ -820,7 +830,7 @@ fn help() {
                       Read the inputs as this language, whatever their ending
 
                       Possible values:
-                      - litmus:   Litmus tests for X86 and X86_64
+                      - litmus:   Litmus tests for X86, X86_64 and RISC-V, and in C
                       - weak:     Programs in our own language
                       - trencher: Programs of Trencher
                       - memorax:  Programs of Memorax
@@ -842,6 +852,7 @@ fn help() {
                       - csv:      Commas: the rows of `bench`, the summary of many files
                       - markdown: The same as a table of Markdown
                       - tabular:  The same as a table of LaTeX
+                      - junit:    XML as JUnit writes it, for services that show tests
                       - sarif:    SARIF 2.1: findings for editors and services that show them
                       - github:   Annotations on the lines of a pull request, for GitHub Actions
 

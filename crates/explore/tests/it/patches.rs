@@ -36,8 +36,9 @@ fn corpus() -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> (Format, String) {
-    let text = std::fs::read_to_string(path).expect("a readable file");
-    (Format::of_path(path).expect("a known ending"), text)
+    let format = Format::of_path(path).expect("a known ending");
+    let bytes = std::fs::read(path).expect("a readable file");
+    (format, Format::decode(Some(format), bytes).expect("a text"))
 }
 
 /// The text with a fence in a place compiles to the program with a fence in that place.

@@ -307,7 +307,7 @@ fn macros_and_headers_from_outside() {
     let options = |define: &[&str], undefine: &[&str]| {
         COptions::new(&words(define), &words(undefine), vec!["inc".into()])
     };
-    let good = options(&["N=3", "V=10", "defined_here", "GONE"], &["GONE"]).expect("options");
+    let good = options(&["N=3", "V=9", "defined_here", "GONE"], &["GONE"]).expect("options");
     let path = Path::new("a/main.c");
     let setting = Setting::of(text, path, &good, &mut read);
     let parsed = parse_with(Format::C, text, &setting).unwrap_or_else(|d| panic!("{d:?}"));

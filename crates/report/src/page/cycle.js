@@ -1,6 +1,6 @@
 // Why SC does not allow it: a graph with a column per thread, whose arrows say why when one points at them.
 
-const MEANS = { po: "program order", rf: "reads from it", co: "is overwritten by it", fr: "reads what it overwrites",
+const MEANS = { po: "program order", rf: "reads from it", co: "is overwritten by it", fr: "reads before it overwrites",
   rt: "ends before it begins" };
 const NODE = 190;
 const GAP = 90;

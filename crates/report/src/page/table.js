@@ -48,7 +48,8 @@ function showTable() {
   document.getElementById("answers").replaceChildren(
     make("caption", { class: "soft" }, `${found.length} of ${rows.size} questions${answers.length < unread.length ? ", more are being read" : ""}; choose an answer to see why`),
     make("thead", {}, make("tr", {},
-      ["of", "question", "answers", "findings", "time"].map((t) => make("th", { scope: "col" }, t)))),
+      ["of", "question", "answers", "findings", "time"].map((t, i) =>
+        make("th", { scope: "col", class: i > 2 ? "number" : "" }, t)))),
     make("tbody", {}, body));
   document.getElementById("more").hidden = found.length <= shownRows;
 }

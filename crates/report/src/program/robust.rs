@@ -154,6 +154,9 @@ pub(crate) fn location(step: &RunStep) -> &str {
     step.location.as_deref().unwrap_or("memory")
 }
 
+/// So many columns stand beside what is marked: numbers of lines, and what the line begins with.
+const MARGIN: usize = 20;
+
 /// The two places in the source, with what happens there.
 fn snippet(
     a: &RobustAnswer<'_>,
@@ -163,7 +166,13 @@ fn snippet(
     style: Style,
 ) -> String {
     let (Some(first), Some(second)) = (store.span, access.span) else { return String::new() };
-    let (text, line, [first, second]) = excerpt_of_two(a.source, [first, second]);
+    let (text, line, marked) = excerpt_of_two(a.source, [first, second]);
+    // What is too long for the line is marked where it begins.
+    let most = style.columns() - MARGIN;
+    let [first, second] = marked.map(|span| {
+        let end = text.floor_char_boundary(span.end.min(span.start + most));
+        span.start..end.max(span.start)
+    });
     let thread = run.thread(store.thread);
     let buffered = format!("this store is still in the buffer of {thread}");
     let done = match access.kind {

@@ -4,7 +4,7 @@ use weakspot_core::{
     DelayedCommit, DelayedRun, DelayedValue, End, Known, LogEvent, LogKind, LogTables, Model,
 };
 
-use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
+use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind};
 use super::of_steps::value_of;
 use crate::json::model_key;
 use crate::text::show::plain;
@@ -64,6 +64,7 @@ pub fn of_delay(
         }
     }
     let access = delayed.access as u64 + 1;
+    run.init = initial(&run, log, delayed);
     run.cycle = (delayed.cycle.iter())
         .map(|arc| RunArc {
             from: arc.from.index() as u64 + 1,
@@ -85,6 +86,30 @@ pub fn of_delay(
         run.late.push(RunLate { store, behind: behind.map_or(access, |arc| arc.to) });
     }
     run
+}
+
+/// What locations held in the beginning, as far as steps read it: nobody has written them before, but for stores that are
+/// late.
+fn initial(run: &Run, log: &[LogEvent], delayed: &DelayedRun) -> Vec<(String, RunValue)> {
+    let late = late(log, delayed);
+    let mut init: Vec<(String, RunValue)> = Vec::new();
+    for step in &run.steps {
+        let read = match step.kind {
+            StepKind::Load => &step.value,
+            StepKind::Update => &step.old,
+            _ => &None,
+        };
+        let (Some(location), Some(value)) = (&step.location, read) else { continue };
+        let place = step.n as usize - 1;
+        let is_late = |n: usize| place == delayed.access && late.contains(&(n as u64 + 1));
+        let mut writes = log[..place].iter().enumerate().filter(|(_, event)| {
+            matches!(event.kind, LogKind::Write | LogKind::Update) && event.loc == log[place].loc
+        });
+        if writes.all(|(n, _)| is_late(n)) && !init.iter().any(|(known, _)| known == location) {
+            init.push((location.clone(), value.clone()));
+        }
+    }
+    init
 }
 
 /// The numbers of the stores that reach memory after the access, as far as the run says so, but of the

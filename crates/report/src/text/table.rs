@@ -40,7 +40,8 @@ pub struct Style {
 
 impl Style {
     /// The columns of a drawing.
-    pub(crate) fn columns(self) -> usize {
+    #[must_use]
+    pub fn columns(self) -> usize {
         self.width.max(MIN_WIDTH)
     }
 
@@ -480,7 +481,8 @@ pub(crate) fn fold(text: &str, columns: usize) -> Vec<String> {
 
 /// A sentence in lines of at most `columns` columns, each with a line end, all but the first
 /// indented by so much.
-pub(crate) fn paragraph(text: &str, columns: usize, indent: usize) -> String {
+#[must_use]
+pub fn paragraph(text: &str, columns: usize, indent: usize) -> String {
     if width(text) <= columns {
         return format!("{text}\n");
     }

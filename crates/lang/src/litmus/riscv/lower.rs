@@ -30,6 +30,8 @@ pub(super) struct Lower<'a, 'n> {
 /// A resolved memory operand.
 pub(super) struct Target {
     pub(super) addr: Expr,
+    /// The address itself, of which there is one for accesses of all widths.
+    pub(super) raw: Expr,
     bytes: u8,
 }
 
@@ -69,12 +71,23 @@ impl Lower<'_, '_> {
 
     /// A register for a value within an instruction.
     fn scratch(&mut self) -> RegId {
-        if self.folder.0.len() == self.regs.len() {
+        if self.folder.0.len() <= self.regs.len() {
             self.folder.0.push(Known::Bits(64));
         }
         let id = RegId::new(self.regs.len());
         self.folder.0[id.index()] = Known::Bits(64);
         id
+    }
+
+    /// The register that keeps an address which is computed, and what to put there; nothing for one that is known.
+    pub(super) fn keep_address(&mut self, address: &Expr) -> Option<(RegId, Expr)> {
+        if matches!(address, Expr::Const(_)) {
+            return None;
+        }
+        self.scratch();
+        let id = RegId::new(self.regs.len() + 1);
+        self.folder.0.resize(self.regs.len() + 2, Known::Bits(64));
+        Some((id, address.clone()))
     }
 
     /// Where the memory operand of an instruction points.
@@ -98,11 +111,12 @@ impl Lower<'_, '_> {
             _ => None,
         };
         self.notes.accesses.push(Access { cell, width: Some(bytes), span: place.0 });
+        let raw = addr.clone();
         let addr = match cell {
             Some((_, addr)) => Expr::Const(self.layout.bytes.place(addr, bytes)),
             None => binary(BinOp::Add, addr, Expr::Const(self.layout.bytes.computed(bytes))),
         };
-        Ok(Target { addr, bytes })
+        Ok(Target { addr, raw, bytes })
     }
 
     pub(super) fn store(&mut self, to: &Target, value: Expr) {

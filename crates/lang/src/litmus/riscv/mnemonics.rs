@@ -41,6 +41,7 @@ pub(super) enum Op {
     Nop,
     Reserve {
         bytes: u8,
+        order: Order,
     },
     Conditional {
         bytes: u8,
@@ -212,7 +213,7 @@ fn memory(mnemonic: &str) -> Option<Op> {
         ("sh", None) => Op::Store { bytes: 2, order },
         ("sw", None) => Op::Store { bytes: 4, order },
         ("sd", None) => Op::Store { bytes: 8, order },
-        ("lr", Some(bytes)) => Op::Reserve { bytes },
+        ("lr", Some(bytes)) => Op::Reserve { bytes, order },
         ("sc", Some(bytes)) => Op::Conditional { bytes, order },
         (_, Some(bytes)) => {
             let (_, combine) = AMOS.iter().find(|(n, _)| *n == name)?;

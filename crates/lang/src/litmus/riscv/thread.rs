@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use weakspot_core::{BinOp, Edge, Expr, Instr, Point, PointId, RegId, Span, Thread, Value};
+use weakspot_core::{BinOp, Edge, Expr, Fence, Instr, Point, PointId, RegId, Span, Thread, Value};
 
 use super::ast::{Instruction, Operand};
 use super::lower::{Lower, Lowering, Notes, Target};
@@ -85,6 +85,7 @@ pub(super) fn compile(
         points: vec![Point::default(); count + 1],
         reserved: HashMap::new(),
         open: VecDeque::new(),
+        addresses: HashMap::new(),
     };
     let labelled: HashSet<usize> = build.column.labels.values().copied().collect();
     for i in 0..count {
@@ -131,6 +132,8 @@ struct Build<'a, 'n> {
     reserved: HashMap<(usize, usize), PointId>,
     /// Those of them that have no edges yet.
     open: VecDeque<(usize, usize)>,
+    /// What each `lr` has reserved, as it is known where its `sc` is.
+    addresses: HashMap<usize, Expr>,
 }
 
 impl Build<'_, '_> {
@@ -169,16 +172,22 @@ impl Build<'_, '_> {
         let (here, next, span) = (PointId::new(i), PointId::new(i + 1), instr.place.0);
         match op {
             Op::Branch(_) | Op::Jump => self.jump(i, here, |_, to| PointId::new(to))?,
-            Op::Reserve { bytes } => {
+            Op::Reserve { bytes, order } => {
+                let address = self.lower.target(instr, bytes)?.raw;
+                let keeps = self.lower.keep_address(&address);
+                self.addresses
+                    .insert(i, keeps.as_ref().map_or(address, |(reg, _)| Expr::Reg(*reg)));
                 // The `sc` will fail.
                 self.lower.load(instr, bytes, true)?;
                 let steps = std::mem::take(&mut self.lower.steps);
-                self.chain(here, steps.clone(), next, span);
+                let fence = order.release.then_some(Instr::Fence(Fence::Full));
+                self.chain(here, fence.into_iter().chain(steps.clone()).collect(), next, span);
                 // The `sc` will succeed.
                 let inside = self.new_point();
                 self.edge(here, Instr::Lock, inside, span);
                 let to = self.reserved_point(i + 1, i);
-                self.chain(inside, steps, to, span);
+                let keeps = keeps.map(|(reg, value)| Instr::Assign { reg, value });
+                self.chain(inside, keeps.into_iter().chain(steps).collect(), to, span);
             }
             Op::Conditional { .. } => {
                 self.lower.write_operand(instr, Expr::Const(1));
@@ -279,22 +288,15 @@ impl Build<'_, '_> {
     /// An `sc` that stores.
     fn success(&mut self, i: usize, lr: usize, bytes: u8, here: PointId) -> Lowering<()> {
         let (instr, _) = self.column.instrs[i];
-        let (reserve, reserve_op) = self.column.instrs[lr];
+        let (_, reserve) = self.column.instrs[lr];
         let span = instr.place.0;
-        // The base register of `lr` may have changed since; that is no pair that tests are about.
-        let base = |instr: &Instruction| match instr.operands.last() {
-            Some(Operand::Mem { base, offset, .. }) => Some((*base, *offset)),
-            _ => None,
-        };
-        let same_width = reserve_op == Op::Reserve { bytes };
-        let between_changes = base(reserve).is_some_and(|(b, _)| self.changed.contains(&b));
-        if !same_width || between_changes {
+        if !matches!(reserve, Op::Reserve { bytes: reserved, .. } if reserved == bytes) {
             self.dead_end(here, span);
             return Ok(());
         }
-        let reserved: Target = self.lower.target(reserve, bytes)?;
+        let reserved = self.addresses[&lr].clone();
         let target: Target = self.lower.target(instr, bytes)?;
-        let equal = binary(BinOp::Eq, target.addr.clone(), reserved.addr);
+        let equal = binary(BinOp::Eq, target.raw.clone(), reserved);
         let value = self.lower.operand(instr, 1);
         self.lower.steps.push(Instr::Assume(equal));
         self.lower.store(&target, value);

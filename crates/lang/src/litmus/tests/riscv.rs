@@ -96,6 +96,20 @@ fn reservations() {
     // Retried until it succeeds.
     let looped = "RISCV INC\n{ 0:x5=x; 1:x5=x; }\n P0 | P1 ;\n L: lr.w x6,(x5) | L: lr.w x6,(x5) ;\n addi x6,x6,1 | addi x6,x6,1 ;\n sc.w x7,x6,(x5) | sc.w x7,x6,(x5) ;\n bnez x7,L | bnez x7,L ;\nforall (x=2)\n";
     assert_eq!(observations(looped), "Always Always Always");
+    // The register with the address may be another one's later, and the address may be computed.
+    let reused = "RISCV R\n{ 0:x5=x; 0:x10=y; }\n P0 ;\n li x6,1 ;\n lr.w x7,(x5) ;\n sc.w x8,x6,(x5) ;\n lw x5,0(x10) ;\nexists (x=1 /\\ 0:x8=0)\n";
+    assert_eq!(observations(reused), "Sometimes Sometimes Sometimes");
+    let computed = "RISCV R\n{ 0:x5=x; 0:x10=y; }\n P0 ;\n lw x6,0(x10) ;\n xor x7,x6,x6 ;\n add x8,x5,x7 ;\n li x6,1 ;\n lr.w x7,(x8) ;\n sc.w x9,x6,(x8) ;\n sw x9,0(x10) ;\nexists (x=1 /\\ y=0)\n";
+    assert_eq!(observations(computed), "Sometimes Sometimes Sometimes");
+    // An address that is read from memory is the same as one that is known.
+    let pointed = "RISCV R\n{ int x; int *y = &x; 0:x5=x; 0:x10=y; }\n P0 ;\n ld x8,0(x10) ;\n li x6,1 ;\n lr.w x7,(x8) ;\n sc.w x9,x6,(x5) ;\nexists (x=1)\n";
+    assert_eq!(observations(pointed), "Sometimes Sometimes Sometimes");
+    // Of another address it fails.
+    let other = computed.replace("sc.w x9,x6,(x8)", "sc.w x9,x6,(x10)");
+    assert_eq!(observations(&other.replace("x=1 /\\ y=0", "0:x9=0")), "Never Never Never");
+    // A reservation that releases comes after the stores before it.
+    assert_eq!(sb("lr.w.aq.rl x9,(x5)"), "Never Never Never");
+    assert_eq!(sb("lr.w.aq x9,(x5)"), "Never Sometimes Sometimes");
     // Without a reservation it fails.
     ends("0:x5=x", &["sc.w x7,x5,(x5)"], "0:x7=1 /\\ x=0");
 }
