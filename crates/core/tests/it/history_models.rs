@@ -241,3 +241,19 @@ fn sources_keep_their_promises() {
         }
     }
 }
+
+/// The machines have a bit for each operation: they answer for as many as there are bits, and say so of more.
+#[test]
+fn machines_answer_for_up_to_128_operations() {
+    for (count, answered) in [(127, true), (128, true), (129, false), (400, false)] {
+        let mut ops = History::new();
+        ops.thread();
+        for _ in 0..count {
+            ops.push(OpKind::Write, 0, INITIAL);
+        }
+        for model in [HistoryModel::Sc, HistoryModel::Tso] {
+            let allowed = machine_allows(&ops, model, 100_000);
+            assert_eq!(allowed, answered.then_some(true), "{count} operations, {model:?}");
+        }
+    }
+}
