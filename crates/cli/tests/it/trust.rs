@@ -142,3 +142,19 @@ fn trusted_lines_are_counted() {
         );
     }
 }
+
+/// The page about dependencies names every crate of Cargo.lock that is not ours, and none that is not there.
+#[test]
+fn every_dependency_is_on_the_page() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).expect("Cargo.lock");
+    let page = std::fs::read_to_string(root().join("docs/how/dependencies.md")).expect("the page");
+    let names = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let locked: BTreeSet<&str> = names.filter(|name| !name.starts_with("weakspot")).collect();
+    let missing: Vec<&&str> =
+        locked.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "not in docs/how/dependencies.md: {missing:?}");
+    let table = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    for name in table.filter_map(|row| row.split('`').next()) {
+        assert!(locked.contains(name), "docs/how/dependencies.md has {name}, Cargo.lock has not");
+    }
+}

@@ -241,3 +241,38 @@ fn sources_keep_their_promises() {
         }
     }
 }
+
+/// The machines have a bit for each operation: they answer for as many as there are bits, and say so of more.
+#[test]
+fn machines_answer_for_up_to_128_operations() {
+    for (count, answered) in [(127, true), (128, true), (129, false), (400, false)] {
+        let mut ops = History::new();
+        ops.thread();
+        for _ in 0..count {
+            ops.push(OpKind::Write, 0, INITIAL);
+        }
+        for model in [HistoryModel::Sc, HistoryModel::Tso] {
+            let allowed = machine_allows(&ops, model, 100_000);
+            assert_eq!(allowed, answered.then_some(true), "{count} operations, {model:?}");
+        }
+    }
+}
+
+/// With fewer states than there are, machines say that they do not know, and with as many they answer.
+#[test]
+fn machines_give_up_at_their_limit() {
+    // Two threads that write four times each, and one that reads what was overwritten before.
+    let mut ops = History::new();
+    for thread in 0..2 {
+        ops.thread();
+        (0..4).for_each(|_| ops.push(OpKind::Write, thread, INITIAL));
+    }
+    ops.thread();
+    ops.push(OpKind::Read, 0, 3);
+    ops.push(OpKind::Read, 0, 0);
+    let answers: Vec<_> =
+        (1..400).map(|most| machine_allows(&ops, HistoryModel::Tso, most)).collect();
+    let known = answers.iter().position(Option::is_some).expect("an answer");
+    assert!(known > 20, "{known}");
+    assert!(answers[known..].iter().all(|answer| *answer == Some(false)), "{known}");
+}
