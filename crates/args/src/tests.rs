@@ -373,10 +373,6 @@ fn conflicts() {
         ("record --cpus 3 FILE", "--cpus is about random clients: leave out FILE"),
         ("run --witness w.json --replay 3 a", "--witness is for a search: leave out --replay"),
         (
-            "cargo test --witness w.json",
-            "`weakspot cargo test` has no --witness: --replay SCHEDULE --log FILE writes an execution",
-        ),
-        (
             "run --under tso --model pso a",
             "--model is watched for, and --under executed: expected one",
         ),

@@ -108,7 +108,7 @@ fn what_is_no_sweep_is_refused() {
     check("cluster local 2 -- monitor --program a.weak b.weak", "--hosts is about logs");
     check("cluster local 2 -- litmus --run a.litmus", "--hosts is about the models");
     check("cluster local 2 -- history a.jsonl -", "the input `-` is for one process");
-    check("cluster local 2 -- serial corpus/programs corpus/transactions", "not both");
+    check("cluster local 2 -- serial corpus/programs corpus/transactions", "take programs or logs");
     let hosts = "--hosts h --process 0 --token t";
     check(&format!("litmus {hosts} a.litmus -"), "the input `-` is for one process");
 }

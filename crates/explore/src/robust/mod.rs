@@ -104,7 +104,10 @@ pub fn robust_together(
     }
     let limits = limits.begin();
     let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
-    let answer = pending::robust(program, model, plan, &limits, progress)?;
+    let answer = match at_a_glance(program, model) {
+        Some(answer) => answer,
+        None => pending::robust(program, model, plan, &limits, progress)?,
+    };
     let answer = tidied(program, model, answer, &limits);
     Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
 }
@@ -130,7 +133,10 @@ pub fn robust_kept(
     }
     let limits = limits.begin();
     let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
-    let answer = pending::robust(program, model, plan, &limits, progress)?;
+    let answer = match at_a_glance(program, model) {
+        Some(answer) => answer,
+        None => pending::robust(program, model, plan, &limits, progress)?,
+    };
     let answer = tidied(program, model, answer, &limits);
     Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
 }
@@ -145,9 +151,8 @@ pub(crate) fn decided(
 ) -> Result<Robust, NoAnswer> {
     let limits = &limits.begin();
     let plan = Plan::breadth_first(limits.workers);
-    // A search through values that grow for ever has no end.
-    if abstraction::is_for(program) && !can_fault(program) && certify::keeps_order(program, model) {
-        return Ok(at_a_glance());
+    if let Some(answer) = at_a_glance(program, model) {
+        return Ok(answer);
     }
     let answer = match (pending::is_for(program, model), decide) {
         _ if !program.wides.is_empty() => wide::search(program, model, limits, progress)?,
@@ -172,10 +177,13 @@ pub(crate) fn decided(
     Ok(tidied(program, model, answer, limits))
 }
 
-/// The answer where no access can overtake a store.
-fn at_a_glance() -> Robust {
-    let evidence = Some(Evidence::Exhausted { states: 0 });
-    Robust { verdict: Verdict::Holds, evidence, reordered: None, states: 0, queries: 0 }
+/// The answer where no access can overtake a store and values grow for ever: a search through them has no end.
+fn at_a_glance(program: &Program, model: Model) -> Option<Robust> {
+    let grows = abstraction::is_for(program) && !can_fault(program);
+    (grows && certify::keeps_order(program, model)).then(|| {
+        let evidence = Some(Evidence::Exhausted { states: 0 });
+        Robust { verdict: Verdict::Holds, evidence, reordered: None, states: 0, queries: 0 }
+    })
 }
 
 /// The answer with a run that is easier to follow.
