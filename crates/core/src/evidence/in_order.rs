@@ -42,10 +42,8 @@ fn is_overtaken(thread: &Thread, next: PointId, addr: &Expr, model: Model) -> bo
                 }
                 Instr::Update { .. } | Instr::Lock => return true,
                 Instr::Load { addr, .. } if !same(addr) => return true,
-                Instr::Store { addr, .. } if !same(addr) => {
-                    if model != Model::Tso && !fenced {
-                        return true;
-                    }
+                Instr::Store { addr, .. } if model != Model::Tso && !fenced && !same(addr) => {
+                    return true;
                 }
                 _ => {}
             }

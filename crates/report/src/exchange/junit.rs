@@ -58,7 +58,11 @@ fn case(object: &Value) -> Option<Case<'_>> {
     let words = [named, word("question").map(str::to_owned), model];
     let name: Vec<String> = words.into_iter().flatten().collect();
     let found = of_object(object);
-    let messages: Vec<&str> = found.iter().map(|finding| finding.message.as_str()).collect();
+    let mut messages: Vec<&str> = found.iter().map(|finding| finding.message.as_str()).collect();
+    if messages.is_empty() && end != TestEnd::Pass {
+        // What two models share is told once.
+        messages.push("as under another model");
+    }
     let seconds = object["time_s"].as_f64().filter(|time| time.is_finite() && *time >= 0.0);
     Some(Case {
         suite: word("file").unwrap_or("weakspot"),
