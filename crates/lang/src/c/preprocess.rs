@@ -6,37 +6,9 @@ use std::collections::HashMap;
 use weakspot_core::Span;
 
 use super::parse;
-use super::setting::Setting;
+use super::setting::{Setting, is_of_system};
 use super::token::{Kind, Token, tokens};
 use crate::Diagnostic;
-
-/// Headers whose functions and types are known, or refused by their names.
-const HEADERS: [&str; 24] = [
-    "assert.h",
-    "pthread.h",
-    "stdatomic.h",
-    "stdint.h",
-    "stdlib.h",
-    "stdio.h",
-    "stdbool.h",
-    "stddef.h",
-    "sched.h",
-    "unistd.h",
-    "limits.h",
-    "inttypes.h",
-    "string.h",
-    "errno.h",
-    "time.h",
-    "sys/types.h",
-    "emmintrin.h",
-    "xmmintrin.h",
-    "immintrin.h",
-    "x86intrin.h",
-    "threads.h",
-    "semaphore.h",
-    "signal.h",
-    "stdalign.h",
-];
 
 /// What compilers for x86-64 define.
 const DEFINED: [(&str, u64); 5] = [
@@ -52,11 +24,6 @@ const MOST_TOKENS: usize = 1_000_000;
 
 /// How deep macros nest, and headers.
 const DEEPEST: usize = 100;
-
-/// Whether a header is one of the system, whose functions and types are known.
-pub(super) fn is_of_system(header: &str) -> bool {
-    HEADERS.contains(&header)
-}
 
 #[derive(Clone, Debug)]
 struct Macro {
@@ -511,7 +478,7 @@ fn header(rest: &[Token], span: Span) -> Option<(String, Span)> {
 
 /// Refuses a header that was not read, unless it is one of the system.
 fn refuse_unless_known(rest: &[Token], header: &str, at: Span) -> Result<(), Diagnostic> {
-    if HEADERS.contains(&header) {
+    if is_of_system(header) {
         return Ok(());
     }
     let help =

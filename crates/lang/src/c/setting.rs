@@ -3,7 +3,38 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::preprocess::is_of_system;
+/// Headers whose functions and types are known, or refused by their names.
+const HEADERS: [&str; 24] = [
+    "assert.h",
+    "pthread.h",
+    "stdatomic.h",
+    "stdint.h",
+    "stdlib.h",
+    "stdio.h",
+    "stdbool.h",
+    "stddef.h",
+    "sched.h",
+    "unistd.h",
+    "limits.h",
+    "inttypes.h",
+    "string.h",
+    "errno.h",
+    "time.h",
+    "sys/types.h",
+    "emmintrin.h",
+    "xmmintrin.h",
+    "immintrin.h",
+    "x86intrin.h",
+    "threads.h",
+    "semaphore.h",
+    "signal.h",
+    "stdalign.h",
+];
+
+/// Whether a header is one of the system, whose functions and types are known.
+pub(super) fn is_of_system(header: &str) -> bool {
+    HEADERS.contains(&header)
+}
 
 /// What compilers are told by `-D`, `-U` and `-I`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
