@@ -81,6 +81,7 @@ pub enum RealConsequence<'a> {
 
 /// What came of executing a finding again.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there are few, and most are of the large kind")]
 pub enum RealShown<'a> {
     /// One execution, with this one report.
     Again(MonitorAnswer<'a>),

@@ -32,8 +32,9 @@ fn questions_about_programs() {
     assert!(check(&["robust", "--trf", "--model", "tso", "corpus/litmus"]) > 20);
     assert!(check(&["reach", "--model", "sc,tso", "corpus/trencher"]) > 10);
     assert!(check(&["fence", "--model", "tso", "corpus/litmus/SB.litmus"]) > 0);
-    // Which fences suffice in a loop is not derived again by brute force.
-    assert_eq!(check(&["fence", "--model", "tso", "corpus/trencher/dekker.txt"]), 0);
+    // Which fences suffice in a loop is not derived again by brute force, but by the text if nothing overtakes a store.
+    assert_eq!(check(&["fence", "--model", "tso", "corpus/c-programs/dekker.c"]), 0);
+    assert_eq!(check(&["fence", "--model", "tso", "corpus/trencher/dekker.txt"]), 1);
     assert!(check(&["serial", "--model", "sc,tso", "corpus/programs/serial-not-sc.weak"]) > 0);
 }
 

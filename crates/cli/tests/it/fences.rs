@@ -517,19 +517,19 @@ fn witnesses() {
     }
     expect![[r#"
         --model tso SB.litmus
-          certified: fence under TSO: violated, 2 fences enough by an inductive set of 24 states, none cheaper by 2 runs
+          certified: fence under TSO: violated, 2 fences enough by its text: no access can overtake a store, none cheaper by 2 runs
         0
         --model tso MP.litmus
-          certified: fence under TSO: holds, by an inductive set of 18 states
+          certified: fence under TSO: holds, by its text: no access can overtake a store
         0
         --model pso MP.litmus
-          certified: fence under PSO: violated, 1 fence enough by an inductive set of 24 states, none cheaper by 1 run
+          certified: fence under PSO: violated, 1 fence enough by its text: no access can overtake a store, none cheaper by 1 run
         0
         --model pso --cost full=3,ss=2 MP.litmus
-          certified: fence under PSO: violated, 1 fence enough by an inductive set of 24 states, none below the cost of 2 by 1 run
+          certified: fence under PSO: violated, 1 fence enough by its text: no access can overtake a store, none below the cost of 2 by 1 run
         0
         --model tso dekker.weak
-          certified: fence under TSO: violated, 3 fences enough by an inductive set of 2,104 states, none cheaper by 3 runs
+          certified: fence under TSO: violated, 3 fences enough by its text: no access can overtake a store, none cheaper by 3 runs
         0
         --model tso --goal safe peterson.weak
           certified: fence under TSO: violated, 1 fence enough by an inductive set of 1,214 states, none cheaper by 2 runs
@@ -538,10 +538,10 @@ fn witnesses() {
           certified: fence under TSO: holds, by an inductive set of 103,665 states
         0
         --model tso peterson.txt
-          certified: fence under TSO: violated, 2 fences enough by an inductive set of 216 states, none cheaper by 2 runs
+          certified: fence under TSO: violated, 2 fences enough by its text: no access can overtake a store, none cheaper by 2 runs
         0
         --model tso peterson.rmm
-          certified: fence under TSO: violated, 2 fences enough by an inductive set of 282 states, none cheaper by 2 runs
+          certified: fence under TSO: violated, 2 fences enough by its text: no access can overtake a store, none cheaper by 2 runs
         0
         --model tso --goal safe hopeless.weak
           certified: fence under TSO: violated, and no fences help, by 1 run
