@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use weakspot_core::{Drain, Model};
-use weakspot_lang::Format;
+use weakspot_lang::{COptions, Format};
 
 use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
@@ -108,7 +108,7 @@ pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
         Typed::Monitor(typed) => Command::Monitor(records::monitor(typed)?),
         Typed::Serial(typed) => Command::Serial(records::serial(typed)?),
         Typed::History(typed) => Command::History(records::history(typed)?),
-        Typed::Certify(typed) => Command::Certify(files::certify(typed)),
+        Typed::Certify(typed) => Command::Certify(files::certify(typed)?),
         Typed::Compare(typed) => Command::Compare(files::compare(typed)),
         #[cfg(feature = "show")]
         Typed::Show(typed) => Command::Show(files::show(typed)?),
@@ -159,6 +159,8 @@ pub struct Common {
     pub buffer_limit: usize,
     /// The language of the inputs, if it is not the one that they end in.
     pub language: Option<Format>,
+    /// What programs in C are compiled with.
+    pub options: COptions,
     /// Which process this is, if several search for one answer.
     pub processes: Option<ProcessArgs>,
     pub shared: Shared,
@@ -232,9 +234,16 @@ fn common(
         model: distinct(or(model, models))?,
         buffer_limit: buffers.and_then(|buffers| buffers.buffer_limit).unwrap_or(BUFFER_LIMIT),
         language: input_format.and_then(InputFormat::language),
+        options: COptions::default(),
         processes: None,
         shared: self::shared(shared, Some(&threads), witness)?,
     })
+}
+
+/// What programs in C are compiled with.
+fn in_c(typed: typed::InC) -> Result<COptions, Usage> {
+    let typed::InC { define, undefine, include } = typed;
+    COptions::new(&define, &undefine, include).map_err(Usage)
 }
 
 fn shared(

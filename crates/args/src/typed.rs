@@ -121,6 +121,20 @@ pub(crate) struct Common {
     pub(crate) shared: Shared,
 }
 
+/// For programs in C, as compilers take them.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct InC {
+    /// In programs in C: define a macro, as 1 if no value is given.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// In programs in C: do not define this macro.
+    #[arg(short = 'U', value_name = "NAME")]
+    pub(crate) undefine: Vec<String>,
+    /// In programs in C: look for headers in this folder, too.
+    #[arg(short = 'I', value_name = "FOLDER")]
+    pub(crate) include: Vec<PathBuf>,
+}
+
 /// For questions that store buffers are explored for.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Buffers {

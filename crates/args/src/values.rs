@@ -144,29 +144,32 @@ pub(crate) fn output_of(
 
 /// Reads the name of an output format where there is neither a graph nor a table.
 pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown, Tabular])
+    use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
+    output_of(&[Text, Json, Junit, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown, Tabular])
 }
 
 /// Reads the name of an output format of an exploration.
 pub(crate) fn explored() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
-}
-
-/// Reads the name of an output format for tests.
-pub(crate) fn tests() -> impl TypedValueParser<Value = OutputFormat> {
     use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
     output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
 }
 
+/// The output formats where there are rows and no pictures.
+const ROWS: [OutputFormat; 5] = [
+    OutputFormat::Text,
+    OutputFormat::Json,
+    OutputFormat::Csv,
+    OutputFormat::Markdown,
+    OutputFormat::Tabular,
+];
+
 /// Reads the name of an output format where there are rows and no pictures, so that `tex` can only mean a table.
-pub(crate) fn rows(listed: &[OutputFormat]) -> impl TypedValueParser<Value = OutputFormat> + use<> {
+pub(crate) fn rows() -> impl TypedValueParser<Value = OutputFormat> {
     let value = |f: &OutputFormat| {
         let value = PossibleValue::new(f.name()).help(f.about());
         if *f == OutputFormat::Tabular { value.alias(OutputFormat::Tex.name()) } else { value }
     };
-    PossibleValuesParser::new(listed.iter().map(value).collect::<Vec<_>>()).map(|name| {
+    PossibleValuesParser::new(ROWS.iter().map(value).collect::<Vec<_>>()).map(|name| {
         match OutputFormat::of_name(&name) {
             Some(OutputFormat::Tex) => OutputFormat::Tabular,
             format => format.unwrap_or(OutputFormat::Text),

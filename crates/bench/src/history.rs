@@ -40,9 +40,33 @@ fn sample(args: &BenchHistoryArgs) -> u64 {
     if args.quick { 4 } else { 20 }
 }
 
+/// Threads and operations of wide histories, all of which are SC.
+const WIDE: [(usize, usize); 4] =
+    [(64, 500_000), (500, 100_000), (1_000, 100_000), (2_000, 100_000)];
+
+/// Processor seconds of wide histories before a run of them was found from a guess, where they
+/// were measured.
+fn before(task: &Task) -> Option<&'static str> {
+    use HistoryModel::{Cc, Ccm, Ccv, Sc, Tso};
+    Some(match (task.shape.cpus, task.shape.operations, task.model) {
+        (64, 500_000, Cc) => "0.68",
+        (64, 500_000, Sc) => "18.3",
+        (64, 500_000, Tso) => "4.5",
+        (500, 100_000, Cc) => "1.14",
+        (500, 100_000, Ccv) => "1.01",
+        (500, 100_000, Sc) => "37.2",
+        (500, 100_000, Tso) => "15.6",
+        (1_000, 100_000, Cc) => "1.57",
+        (1_000, 100_000, Ccm) => "6.3",
+        (1_000, 100_000, Sc) => "> 40",
+        (2_000, 100_000, Sc | Tso) => "unknown",
+        _ => return None,
+    })
+}
+
 /// The cells of a table of times, by rising size.
 fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
-    use HistoryModel::{Cc, Pso, Sc, Tso};
+    use HistoryModel::{Cc, Ccm, Ccv, Pso, Sc, Tso, Wccm};
     let mut tasks = Vec::new();
     let mut add = |shape: Shape, models: &[HistoryModel], ways: &[Way]| {
         let count = match shape.operations {
@@ -100,6 +124,14 @@ fn tasks(table: HistoryTable, args: &BenchHistoryArgs) -> Vec<Task> {
                 }
             }
         }
+        HistoryTable::Wide => {
+            for (cpus, operations) in WIDE {
+                let operations = if args.quick { operations / 10 } else { operations };
+                let shape = Shape { cpus, operations, variables: 1_000, ..machine };
+                let models = [Cc, Ccv, Ccm, Wccm, Sc, Tso];
+                tasks.extend(models.map(|model| Task { shape, count: 1, model, way: Way::Auto }));
+            }
+        }
         HistoryTable::Pairs | HistoryTable::Caught => {}
     }
     tasks
@@ -118,7 +150,10 @@ fn times(
         "model",
         "way",
         "verdict",
-        "decided by",
+        match table {
+            HistoryTable::Wide => "decided by    before, s",
+            _ => "decided by",
+        },
         "ms each",
         "±",
         "ns/op",
@@ -128,14 +163,14 @@ fn times(
     for task in tasks(table, args) {
         let is_same = |other: &Task| (other.model, other.way) == (task.model, task.way);
         if rows.iter().any(|(other, cell)| is_same(other) && !cell.done)
-            && table != HistoryTable::Shapes
+            && !matches!(table, HistoryTable::Shapes | HistoryTable::Wide)
         {
             continue;
         }
         let cell = task::measure(tables, &task, args.timeout)?;
         let is_next = rows.last().is_none_or(|(last, _)| last.shape != task.shape);
         let shape = if is_next { shape_text(&task) } else { String::new() };
-        let text = || shape + &row_text(&task, &cell);
+        let text = || shape + &row_text(table, &task, &cell);
         tables.row(&mut lines, text, || row_json(table, &task, &cell))?;
         rows.push((task, cell));
     }
@@ -157,7 +192,7 @@ fn shape_text(task: &Task) -> String {
     )
 }
 
-fn row_text(task: &Task, cell: &Cell) -> String {
+fn row_text(table: HistoryTable, task: &Task, cell: &Cell) -> String {
     let Task { shape, model, way, .. } = task;
     let verdict = match (cell.holds, cell.violated) {
         (holds, violated) if !cell.done => format!("time, {} done", holds + violated),
@@ -165,7 +200,10 @@ fn row_text(task: &Task, cell: &Cell) -> String {
         (0, _) => "violated".to_owned(),
         (_, violated) => format!("{violated} violated"),
     };
-    let stages = cell.decided_by.replace(',', ", ").replace(':', " ");
+    let mut stages = cell.decided_by.replace(',', ", ").replace(':', " ");
+    if table == HistoryTable::Wide {
+        stages = format!("{stages:13} {:>9}", before(task).unwrap_or_default());
+    }
     let number = |x: Option<f64>, digits| x.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     let each = cell.each();
     format!(
@@ -187,6 +225,7 @@ fn row_json(table: HistoryTable, task: &Task, cell: &Cell) -> Value {
         "model": model.key(), "way": way.key(), "done": cell.done, "holds": cell.holds,
         "violated": cell.violated, "decided_by": cell.decided_by, "cpu_s": cell.each(),
         "spread_percent": cell.spread(), "peak_bytes": cell.peak,
+        "before": before(task).filter(|_| table == HistoryTable::Wide),
     })
 }
 
@@ -233,7 +272,10 @@ fn plot(all: &[(HistoryTable, Vec<(Task, Cell)>)], timeout: Duration) -> Plot {
                 let title = axis(*table).to_owned();
                 panels.push(Panel { title, axis: Axis::Size, points });
             }
-            HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => {}
+            HistoryTable::Shapes
+            | HistoryTable::Wide
+            | HistoryTable::Pairs
+            | HistoryTable::Caught => {}
         }
     }
     let ways = ["auto", "with SAT", "with enumeration", "plain SAT"];
@@ -251,6 +293,7 @@ fn title(table: HistoryTable) -> &'static str {
         HistoryTable::Violations => "Time for histories of protocols with bugs (figure 5)",
         HistoryTable::Threads => "Time against threads",
         HistoryTable::Shapes => "Large histories",
+        HistoryTable::Wide => "Many threads times many variables, histories that are SC",
         HistoryTable::Pairs => "Pairs of writes to one variable that are left open, in percent",
         HistoryTable::Caught => "Violations that weaker models catch, in percent",
     }
@@ -263,7 +306,9 @@ fn axis(table: HistoryTable) -> &'static str {
         HistoryTable::Cpus => "N CPUs with 50 operations each",
         HistoryTable::Violations => "N CPUs with 50 operations each, bugs",
         HistoryTable::Threads => "N threads, all with the same operations",
-        HistoryTable::Shapes | HistoryTable::Pairs | HistoryTable::Caught => "",
+        HistoryTable::Shapes | HistoryTable::Wide | HistoryTable::Pairs | HistoryTable::Caught => {
+            ""
+        }
     }
 }
 
@@ -276,6 +321,7 @@ fn legend(table: HistoryTable, timeout: Duration) -> String {
         timeout.as_secs_f64(),
         match table {
             HistoryTable::Shapes => "",
+            HistoryTable::Wide => ". before, s: an earlier measurement",
             _ => "; what was not done is not tried at larger sizes",
         }
     )

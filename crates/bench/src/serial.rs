@@ -138,7 +138,7 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
 /// The same log, longer and longer; and behind a transaction that does not end.
 fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     let mut lengths = match args.quick {
-        true => vec![250_000, 1_000_000],
+        true => vec![50_000, 200_000],
         false => vec![1_000_000, 4_000_000, 16_000_000],
     };
     lengths.extend(args.large.then_some(64_000_000));

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use weakspot_core::{Course, DelayedRun, Limit, LogKind, Model, Verdict};
+use weakspot_core::{Course, DelayedRun, DelayedValue, Limit, LogKind, Model, Verdict};
 use weakspot_live::wire::{Place, TracedStep};
 
 use crate::accepted::Accepted;
@@ -242,6 +242,8 @@ pub struct Evidence {
     pub log: Rc<Replayed>,
     /// What the monitor reports about the pair, and the checked run that shows it.
     pub report: (weakspot_core::Overtaking, Option<DelayedRun>),
+    /// What is read and written on the run's cycle, as far as it is known.
+    pub values: Vec<DelayedValue>,
 }
 
 impl Evidence {

@@ -16,8 +16,8 @@ use crate::sharing;
 use crate::symbols::Symbols;
 use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
 
-/// In auto, so many executions and this share of the time are for a look whether anything is wrong at all.
-const LOOK_EXECUTIONS: u64 = 1000;
+/// In auto, so many executions and this share of the time are for a look whether there are few classes of them.
+const LOOK_EXECUTIONS: u64 = 10_000;
 const LOOK_SHARE: u32 = 8;
 /// Then the preemptions before all executions are explored, and how many executions of these are
 /// looked at at most: what is found has few preemptions, but there are too many to wait for.
@@ -215,15 +215,15 @@ impl Exploration<'_> {
         let mut looked = None;
         if question.strategy == Strategy::Auto {
             looked = self.look(watched)?;
-            if self.explored.limit.is_none() || self.is_interrupted() {
-                return Ok(());
+            // It was all that there is to explore.
+            if !self.explored.strategies.is_empty() {
+                return self.follow_loops();
             }
         }
         let phases = phases(&question.strategy, watched);
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
-            let spent = self.campaign.control.elapsed().saturating_sub(self.since);
-            let left = question.timeout.saturating_sub(spent);
+            let left = self.time_left();
             // Those that follow need time, too.
             let left = if i < last { left / 2 } else { left };
             let executions = self.explored.executions;
@@ -247,9 +247,7 @@ impl Exploration<'_> {
                 break;
             }
         }
-        if self.explored.limit == Some(Limit::Loops) {
-            self.follow_loops()?;
-        }
+        self.follow_loops()?;
         // Who had no time to find it again does not lose it.
         if let Some(looked) = looked {
             self.explored.findings.add_missing(looked);
@@ -261,13 +259,12 @@ impl Exploration<'_> {
         self.explored.limit == Some(Limit::Interrupted)
     }
 
-    /// Most programs have few executions that differ, and nothing is wrong with them: then these are all
-    /// that is executed. Otherwise strategies follow that find the same with few preemptions, and what was
-    /// found is only kept for the case that they do not get so far.
+    /// Most programs have few classes of executions: then these are all that is executed. Otherwise
+    /// strategies follow that come to those with few preemptions first, and what was found is returned, to be kept
+    /// for the case that they do not get so far.
     fn look(&mut self, watched: bool) -> Result<Option<Findings>> {
         let question = self.campaign.question;
-        let spent = self.campaign.control.elapsed().saturating_sub(self.since);
-        let left = question.timeout.saturating_sub(spent) / LOOK_SHARE;
+        let left = self.time_left() / LOOK_SHARE;
         // Who says how many executions there may be has them for those that are easy to read.
         if left.is_zero() || question.executions.is_some() {
             return Ok(None);
@@ -275,13 +272,18 @@ impl Exploration<'_> {
         let plan = look_plan(watched);
         let name = if watched { "dpor" } else { "rf" };
         let phase = Phase { name, plan, bound: None, most: Some(LOOK_EXECUTIONS) };
-        let shared = &self.explored.shared;
+        let enough = |heard: &Heard| heard.ends_look(self.until);
         let (ended, heard) =
-            self.follow_until(&phase, left, phase.most, shared, Heard::ends_look)?;
+            self.follow_until(&phase, left, phase.most, &self.explored.shared, enough)?;
         let limit = self.limit_of(&phase, &heard, &ended)?;
-        if limit == Some(Limit::Interrupted) || (limit.is_none() && !heard.has_findings()) {
+        let ends = matches!(limit, None | Some(Limit::Interrupted | Limit::Loops));
+        if ends || heard.is_enough(self.until) {
+            let found = heard.has_findings() && limit != Some(Limit::Interrupted);
             self.explored.limit = limit;
             self.take(name, heard);
+            if found {
+                self.shorten()?;
+            }
             return Ok(None);
         }
         // What it is about is heard again by those that follow, who say so.
@@ -293,14 +295,49 @@ impl Exploration<'_> {
         Ok(Some(std::mem::replace(&mut self.explored.findings, findings)))
     }
 
+    /// Looks for what was found in executions with few preemptions, which are easier to read. All is known
+    /// about it but these schedules, so that the executions do not count.
+    fn shorten(&mut self) -> Result<()> {
+        let Campaign { runtime, control, .. } = self.campaign;
+        let left = self.time_left() / LOOK_SHARE;
+        if left.is_zero() {
+            return Ok(());
+        }
+        let shared = &self.explored.shared;
+        let plan = Plan::Bounded(Some(FIRST_PREEMPTIONS));
+        let config = self.config(plan, left, FIRST_EXECUTIONS, shared);
+        let config = Config { trace: false, ..config };
+        let stop = || control.interrupted();
+        let start = Start { config: &config, output: false, most: left, stop: &stop };
+        let mut heard = Heard::nothing(shared.len());
+        let mut shown = 0;
+        runtime.run(&start, &mut |message| {
+            heard.hear(message, control);
+            let more = heard.shown() > shown;
+            shown = heard.shown();
+            more && heard.shows(&self.explored.findings)
+        })?;
+        self.judge(&mut heard);
+        self.explored.shared.append(&mut heard.shared);
+        self.explored.findings.show_by(heard.findings());
+        Ok(())
+    }
+
+    fn time_left(&self) -> Duration {
+        let spent = self.campaign.control.elapsed().saturating_sub(self.since);
+        self.campaign.question.timeout.saturating_sub(spent)
+    }
+
     /// Threads were taken to wait in loops, which is a guess: loops with a bounded number of tries go
     /// on behind the last one. So they may go round for much longer, in a share of the time that is
     /// left and as many executions as such loops take. If that explores everything, there was no
     /// guess.
     fn follow_loops(&mut self) -> Result<()> {
+        if self.explored.limit != Some(Limit::Loops) {
+            return Ok(());
+        }
         let question = self.campaign.question;
-        let spent = self.campaign.control.elapsed().saturating_sub(self.since);
-        let left = (question.timeout.saturating_sub(spent) / 4).min(PATIENCE);
+        let left = (self.time_left() / 4).min(PATIENCE);
         let executions = self.explored.executions;
         let most = question.executions.map(|most| most.saturating_sub(executions));
         let most = most.unwrap_or(u64::MAX).min(PATIENT_EXECUTIONS);
@@ -433,7 +470,8 @@ impl Exploration<'_> {
             let mut found = Vec::new();
             for &under in *chain {
                 let look = look_plan(under == Model::Sc);
-                self.learn_by(look, under, left, Heard::ends_look, &mut known, &mut found)?;
+                let ends_look = |heard: &Heard| heard.ends_look(self.until);
+                self.learn_by(look, under, left, ends_look, &mut known, &mut found)?;
                 for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {
                     self.learn_by(plan, under, left, |_| false, &mut known, &mut found)?;
                 }
@@ -528,17 +566,20 @@ impl Exploration<'_> {
         }
     }
 
-    /// Adds what was heard.
-    fn take(&mut self, name: &'static str, mut heard: Heard) {
-        let rust = self.campaign.facts.rust;
-        let explored = &mut self.explored;
-        explored.strategies.push(name);
-        explored.shared.append(&mut heard.shared);
-        explored.symbols.fill(std::mem::take(&mut heard.modules));
+    /// Decides what failures are that only the whole program can tell. Returns how many executions ended
+    /// because an assumption did not hold, and what to say about them.
+    fn judge(&self, heard: &mut Heard) -> (u64, Vec<String>) {
+        let Campaign { facts, .. } = self.campaign;
+        let symbols = &self.explored.symbols;
         let mut remarks = Vec::new();
         let (all, mut assumed) = (heard.executions, heard.assumed);
+        if assumed > 0 {
+            remarks.push(format!(
+                "{assumed} of {all} executions end where an assumption does not hold, and do not count"
+            ));
+        }
         heard.judge_endless(|failure| {
-            let function = assumption(failure, &explored.symbols);
+            let function = assumption(failure, symbols);
             if let Some(function) = &function {
                 let ended = failure.seen.executions;
                 assumed += ended;
@@ -548,14 +589,24 @@ impl Exploration<'_> {
             }
             function.is_some()
         });
-        if let Some(test) = self.campaign.facts.test {
+        if let Some(test) = facts.test {
             heard.blame_test(test);
         }
-        let unseen = &self.campaign.facts.unseen;
         heard.doubt_livelocks(|| {
             let unseen_in = |file| !native::unseen_in_library(file).is_empty();
-            !unseen.is_empty() || explored.symbols.files().any(unseen_in)
+            !facts.unseen.is_empty() || symbols.files().any(unseen_in)
         });
+        (assumed, remarks)
+    }
+
+    /// Adds what was heard.
+    fn take(&mut self, name: &'static str, mut heard: Heard) {
+        let rust = self.campaign.facts.rust;
+        self.explored.shared.append(&mut heard.shared);
+        self.explored.symbols.fill(std::mem::take(&mut heard.modules));
+        let (assumed, mut remarks) = self.judge(&mut heard);
+        let explored = &mut self.explored;
+        explored.strategies.push(name);
         if let Some(step) = heard.diverged {
             remarks.push(diverged(step, self.campaign.question));
         }

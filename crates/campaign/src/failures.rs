@@ -542,14 +542,7 @@ impl Shower<'_> {
         let touches = step.op().touches();
         let location = touches.then(|| self.names.data(step.addr, u64::from(step.len)));
         let in_words = |value: Option<u64>| {
-            let value = value?;
-            match Some(value).filter(|_| step.len == 8).and_then(|value| self.names.pointer(value))
-            {
-                // What a pointer points to is called as the pointer.
-                Some(to) if Some(&to) == location.as_ref() => Some(format!("&*{to}")),
-                Some(to) => Some(to),
-                None => self.names.value(step.addr, step.len, value).filter(|_| touches),
-            }
+            self.names.value_in_words(step.addr, step.len, value?, location.as_deref())
         };
         ShownStep {
             step: *step,

@@ -36,6 +36,17 @@ pub struct Overtaking {
     pub fences: Vec<PlacedFence>,
 }
 
+impl Overtaking {
+    /// Whether another one is the same, but for where it was seen.
+    pub(crate) fn is_same(&self, other: &Overtaking) -> bool {
+        self.key() == other.key()
+    }
+
+    pub(crate) fn key(&self) -> (Model, Place, Place) {
+        (self.model, self.store, self.access)
+    }
+}
+
 /// An execution that went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -114,8 +125,7 @@ impl Findings {
 
     /// Adds what is not known yet.
     pub(crate) fn add_missing(&mut self, mut other: Findings) {
-        let key = |o: &Overtaking| (o.model, o.store, o.access);
-        other.overtakings.retain(|found| !self.overtakings.iter().any(|o| key(o) == key(found)));
+        other.overtakings.retain(|found| !self.overtakings.iter().any(|o| o.is_same(found)));
         other.failures.retain(|found| !self.failures.iter().any(|old| old.is_same(found)));
         other.cut_off.clear();
         other.unserializable = other.unserializable.filter(|_| self.unserializable.is_none());
@@ -125,14 +135,13 @@ impl Findings {
     /// Adds what was found after `executions` others.
     pub(crate) fn add(&mut self, new: Findings, executions: u64) {
         let later = |seen: Seen| Seen { first: executions + seen.first, ..seen };
-        let key = |o: &Overtaking| (o.model, o.store, o.access);
         let mut known: HashMap<_, usize> =
-            self.overtakings.iter().enumerate().map(|(i, o)| (key(o), i)).collect();
+            self.overtakings.iter().enumerate().map(|(i, o)| (o.key(), i)).collect();
         for found in new.overtakings {
-            match known.get(&key(&found)) {
+            match known.get(&found.key()) {
                 Some(&old) => self.overtakings[old].seen.executions += found.seen.executions,
                 None => {
-                    known.insert(key(&found), self.overtakings.len());
+                    known.insert(found.key(), self.overtakings.len());
                     self.overtakings.push(Overtaking { seen: later(found.seen), ..found });
                 }
             }
@@ -155,6 +164,26 @@ impl Findings {
             (Some(old), Some(found)) => old.seen.executions += found.seen.executions,
             (none, Some(found)) => *none = Some(Unserializable { seen: later(found.seen) }),
             (_, None) => {}
+        }
+    }
+    /// Takes the executions that show the same elsewhere, but not how often and when it was seen there.
+    pub(crate) fn show_by(&mut self, other: Findings) {
+        let shown =
+            |old: &Seen, new: Seen| Seen { schedule: new.schedule, known: new.known, ..*old };
+        let mut overtakings: HashMap<_, Overtaking> =
+            other.overtakings.into_iter().map(|o| (o.key(), o)).collect();
+        for old in &mut self.overtakings {
+            if let Some(new) = overtakings.remove(&old.key()) {
+                *old = Overtaking { seen: shown(&old.seen, new.seen), ..new };
+            }
+        }
+        for new in other.failures.into_iter().filter(|new| !new.seen.schedule.is_empty()) {
+            if let Some(old) = self.failures.iter_mut().find(|old| old.is_same(&new)) {
+                *old = Failure { seen: shown(&old.seen, new.seen), ..new };
+            }
+        }
+        if let (Some(old), Some(new)) = (&mut self.unserializable, other.unserializable) {
+            old.seen = shown(&old.seen, new.seen);
         }
     }
 }

@@ -193,9 +193,30 @@ impl Heard {
             || self.unserializable.is_some()
     }
 
-    /// Whether a look for anything wrong is over: there is something, or not everything can be seen.
-    pub(crate) fn ends_look(&self) -> bool {
-        self.has_findings() || self.cut_off().next().is_some()
+    /// Whether a look is over: there is what is wanted, or not everything can be seen.
+    pub(crate) fn ends_look(&self, until: Until) -> bool {
+        self.is_enough(until) || self.cut_off().next().is_some()
+    }
+
+    /// How many things were found with a schedule.
+    pub(crate) fn shown(&self) -> usize {
+        let shown = |failure: &&Failure| !failure.seen.schedule.is_empty();
+        self.overtakings.items.len()
+            + self.failures().filter(shown).count()
+            + usize::from(self.unserializable.is_some())
+    }
+
+    /// Whether all of these were found with a schedule.
+    pub(crate) fn shows(&self, findings: &Findings) -> bool {
+        let Findings { overtakings, failures, unserializable, .. } = findings;
+        let all = overtakings.len() + failures.len() + usize::from(unserializable.is_some());
+        let is_shown = |failure: &Failure| {
+            self.failures().any(|f| !f.seen.schedule.is_empty() && f.is_same(failure))
+        };
+        self.shown() >= all
+            && overtakings.iter().all(|o| self.overtakings.items.iter().any(|f| f.is_same(o)))
+            && failures.iter().all(is_shown)
+            && (unserializable.is_none() || self.unserializable.is_some())
     }
 
     /// What was found.
@@ -203,9 +224,9 @@ impl Heard {
         let mut overtakings = self.overtakings.items;
         // Who has looked at everything again need not remember what was there before.
         if self.done.as_deref() != Some("complete") {
-            let key = |o: &Overtaking| (o.model, o.store, o.access);
-            let again: std::collections::HashSet<_> = overtakings.iter().map(key).collect();
-            overtakings.extend(self.before.into_iter().filter(|o| !again.contains(&key(o))));
+            let again: std::collections::HashSet<_> =
+                overtakings.iter().map(Overtaking::key).collect();
+            overtakings.extend(self.before.into_iter().filter(|o| !again.contains(&o.key())));
         }
         let (cut_off, failures) = self.failures.items.into_iter().partition(Failure::is_cut_off);
         Findings { overtakings, failures, cut_off, unserializable: self.unserializable }

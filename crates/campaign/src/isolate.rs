@@ -72,10 +72,11 @@ fn first_steps(campaign: &Campaign<'_>, base: &Config, fork: bool) -> Result<Opt
 
 /// A step as it is compared. What is stored by copying many bytes may have some that nobody has ever written,
 /// such as the slots of a channel's block, which Rust moves from the stack: those are whatever was left there by
-/// the library itself. Who looks at them does that by a step that is compared, too.
+/// the library itself. Who looks at them does that by a step that is compared, too. The same holds for what is overwritten.
 fn comparable(step: TracedStep) -> TracedStep {
     let copied = step.kind == OpKind::Write && step.len > LARGEST;
-    TracedStep { value: step.value.filter(|_| !copied), ..step }
+    let old = step.old.filter(|_| step.kind != OpKind::Write);
+    TracedStep { value: step.value.filter(|_| !copied), old, ..step }
 }
 
 #[cfg(test)]

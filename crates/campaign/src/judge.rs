@@ -15,7 +15,7 @@ use crate::answer::{
 use crate::debugger::stop;
 use crate::explore::Explored;
 use crate::failures::show_failures;
-use crate::findings::Overtaking;
+use crate::findings::{Overtaking, RACE};
 use crate::question::is_executable;
 use crate::races::once_per_lines;
 use crate::replay::Replays;
@@ -160,7 +160,10 @@ fn show(found: &Overtaking, replays: &mut Replays<'_>) -> Result<Shown> {
     let Some(log) = replays.log(&found.seen)? else { return Ok(Shown::NotAgain) };
     let report = log.report(found.model, found.store, found.access)?;
     Ok(match report {
-        Some(report) => Shown::Again(Evidence { log, report }),
+        Some(report) => {
+            let values = report.1.as_ref().map(|run| replays.values(&found.seen, found.model, run));
+            Shown::Again(Evidence { log, report, values: values.unwrap_or_default() })
+        }
         None => Shown::Unrepeatable,
     })
 }
@@ -171,7 +174,9 @@ fn judge_failures(
     explored: &Explored,
     replays: &Replays<'_>,
 ) -> Result<Failed> {
-    let failures = once_per_lines(show_failures(campaign, explored, replays)?);
+    let mut failures = once_per_lines(show_failures(campaign, explored, replays)?);
+    // What goes wrong says more than that two accesses race.
+    failures.sort_by_key(|shown| shown.failure.kind == RACE);
     Ok(Failed {
         model: campaign.question.under,
         verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),

@@ -45,6 +45,7 @@ mod config;
 mod consequences;
 mod course;
 mod debugger;
+mod delayed;
 mod error;
 mod evidence;
 mod explore;

@@ -34,6 +34,8 @@ pub struct Logged {
     pub tables: LogTables,
     /// The events.
     pub events: Vec<LogEvent>,
+    /// By the number of an event: that of the step that it is of.
+    pub(crate) steps: Vec<usize>,
     /// What stands in the source at the sites; nothing where that cannot be read.
     pub sources: Vec<String>,
     /// The places of sites.
@@ -107,7 +109,7 @@ impl Replayed {
 
 impl Logged {
     fn new(compiled: Compiled, places: &[Place], known: &Names<'_>, symbols: &Symbols) -> Logged {
-        let Compiled { events, locs, sites } = compiled;
+        let Compiled { events, steps, locs, sites } = compiled;
         let threads = events.iter().map(|event| event.thread).max().map_or(0, |most| most + 1);
         let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
         let mut names = HashSet::new();
@@ -126,6 +128,6 @@ impl Logged {
         let mut lines = Lines::default();
         let mut source = |&place: &Place| symbols.source(place, &mut lines).unwrap_or_default();
         let sources = places.iter().map(&mut source).collect();
-        Logged { tables, events, sources, places }
+        Logged { tables, events, steps, sources, places }
     }
 }

@@ -130,8 +130,25 @@ impl<'a> Names<'a> {
         if at == 0 { name } else { format!("{name}#{}", at + 1) }
     }
 
+    /// A value of these bytes, which are called `location` if memory has them: what an address points to, or what its type
+    /// says. Nothing if neither is known.
+    pub(crate) fn value_in_words(
+        &self,
+        addr: u64,
+        len: u32,
+        value: u64,
+        location: Option<&str>,
+    ) -> Option<String> {
+        match Some(value).filter(|_| len == 8).and_then(|value| self.pointer(value)) {
+            // What a pointer points to is called as the pointer.
+            Some(to) if Some(to.as_str()) == location => Some(format!("&*{to}")),
+            Some(to) => Some(to),
+            None => self.value(addr, len, value).filter(|_| location.is_some()),
+        }
+    }
+
     /// A value as its type says, if that is known and a number would not say the same.
-    pub(crate) fn value(&self, addr: u64, len: u32, value: u64) -> Option<String> {
+    fn value(&self, addr: u64, len: u32, value: u64) -> Option<String> {
         let bytes = u64::from(len);
         let scalar = self.symbols.scalar(addr, bytes).or_else(|| {
             let Some((block, base)) = self.base(addr) else {

@@ -8,11 +8,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use weakspot_core::{DelayedRun, DelayedValue, Model};
 use weakspot_live::wire::{
     Config, MemoryChange, MemoryStep, Message, Place, Related, StackFrame, TracedStep, Waiter,
 };
 use weakspot_live::{Choices, Plan};
 
+use crate::delayed;
 use crate::explore::Explored;
 use crate::findings::{Failure, Seen};
 use crate::log::Replayed;
@@ -105,6 +107,12 @@ impl Traced {
     }
 }
 
+/// An execution with its log.
+struct Again {
+    log: Rc<Replayed>,
+    traced: Traced,
+}
+
 /// Executions that were executed again.
 pub(crate) struct Replays<'a> {
     campaign: Campaign<'a>,
@@ -113,7 +121,7 @@ pub(crate) struct Replays<'a> {
     /// When to stop.
     until: Cell<Duration>,
     /// By schedule, and by how many pieces of memory were known to be shared.
-    logs: HashMap<(String, usize), Option<Rc<Replayed>>>,
+    logs: HashMap<(String, usize), Option<Again>>,
 }
 
 impl<'a> Replays<'a> {
@@ -147,15 +155,27 @@ impl<'a> Replays<'a> {
     pub(crate) fn log(&mut self, seen: &Seen) -> Result<Option<Rc<Replayed>>> {
         let key = (seen.schedule.clone(), seen.known);
         if let Some(known) = self.logs.get(&key) {
-            return Ok(known.clone());
+            return Ok(known.as_ref().map(|again| Rc::clone(&again.log)));
         }
         let traced = self.trace(&seen.schedule, seen.known)?;
-        let log = traced.map(|traced| {
+        let again = traced.map(|traced| {
             let names = traced.names(&self.explored.symbols);
-            Rc::new(Replayed::new(&traced.steps, &names, &self.explored.symbols))
+            let log = Rc::new(Replayed::new(&traced.steps, &names, &self.explored.symbols));
+            drop(names);
+            Again { log, traced }
         });
-        self.logs.insert(key, log.clone());
+        let log = again.as_ref().map(|again| Rc::clone(&again.log));
+        self.logs.insert(key, again);
         Ok(log)
+    }
+
+    /// What is read and written on the cycle of a run that is made from an execution whose log is known.
+    pub(crate) fn values(&self, seen: &Seen, model: Model, run: &DelayedRun) -> Vec<DelayedValue> {
+        let again = self.logs.get(&(seen.schedule.clone(), seen.known)).and_then(Option::as_ref);
+        again.map_or(Vec::new(), |Again { log, traced }| {
+            let names = traced.names(&self.explored.symbols);
+            delayed::values(run, log.under(model), &traced.steps, &names)
+        })
     }
 
     /// Says how an execution is traced, when so many pieces of memory were known to be shared.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use weakspot_core::certify::Rejected;
 use weakspot_core::{Goal, Verdict, fence_proof, same_program};
-use weakspot_lang::patch::{Patches, has_fence, patches};
+use weakspot_lang::patch::{Patches, has_fence, patches_with};
 use weakspot_lang::{Format, Parsed};
 use weakspot_witness::{FENCE, FenceWitness, input_hash, model_key};
 
@@ -16,13 +16,13 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let witness = FenceWitness::from_json(text).with_context(|| asked.unread())?;
     let model = (model_key(witness.model), witness.model.to_string());
     *claim = Some(Claim::new(FENCE, model, &witness.verdict));
-    let (text, format) = read(asked).with_context(|| asked.name())?;
-    let parsed = match weakspot_lang::parse(format, &text) {
+    let (text, format, setting) = read(asked).with_context(|| asked.name())?;
+    let parsed = match weakspot_lang::parse_with(format, &text, &setting) {
         Ok(parsed) => parsed,
         Err(why) => return Ok(Checked::Refused { text, why }),
     };
-    asked.is_same(&input_hash(text.as_bytes()), &witness.input_hash, "input")?;
-    let patches = match patches(format, &text) {
+    asked.is_same(&input_hash(setting.identity(&text).as_bytes()), &witness.input_hash, "input")?;
+    let patches = match patches_with(format, &text, &setting) {
         Ok(patches) => patches,
         Err(why) => return Ok(Checked::Refused { text, why }),
     };

@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use weakspot_core::Diagnostic;
 use weakspot_core::certify::Rejected;
-use weakspot_lang::Format;
+use weakspot_lang::{COptions, Format};
 use weakspot_trace::{HistoryFormat, LogError, LogFormat, LogPlace};
 use weakspot_witness::{
     FENCE, InputHash, RUN, RunWitness, TRANSACTIONAL, is_log_witness, witness_question,
@@ -76,6 +76,8 @@ pub struct Asked<'a> {
     pub max_states: Option<usize>,
     /// The formats of the input, if it is of that kind, that are not those that it ends in.
     pub formats: Formats,
+    /// What programs in C are compiled with.
+    pub options: &'a COptions,
     /// How the input is opened.
     pub open: Open<'a>,
     /// How executions of a program are compared with a witness about them, where that can be done.

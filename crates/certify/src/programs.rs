@@ -1,13 +1,14 @@
 //! Witnesses about programs.
 
-use std::io::Read;
+use std::io::{self, Read};
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use weakspot_core::certify::{Rejected, Shows, StateSet};
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::serial::{BufferedReads, relation, txn_run};
 use weakspot_core::{Evidence, Model, Program, Verdict, certify};
-use weakspot_lang::{Format, Parsed};
+use weakspot_lang::{Format, Parsed, Setting};
 use weakspot_witness::{SERIAL_PROGRAM, Witness, input_hash, model_key};
 
 use crate::claim::counted;
@@ -30,12 +31,12 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let model = (model_key(witness.model), witness.model.to_string());
     *claim = Some(Claim::new(question, model, &witness.verdict));
     let max_states = asked.max_states.unwrap_or(MAX_STATES);
-    let (text, format) = read(asked).with_context(|| asked.name())?;
-    let parsed = match weakspot_lang::parse(format, &text) {
+    let (text, format, setting) = read(asked).with_context(|| asked.name())?;
+    let parsed = match weakspot_lang::parse_with(format, &text, &setting) {
         Ok(parsed) => parsed,
         Err(why) => return Ok(Checked::Refused { text, why }),
     };
-    asked.is_same(&input_hash(text.as_bytes()), &witness.input_hash, "input")?;
+    asked.is_same(&input_hash(setting.identity(&text).as_bytes()), &witness.input_hash, "input")?;
     let parsed = match question {
         "litmus" => parsed.with_observed_asked(),
         _ => parsed,
@@ -118,6 +119,9 @@ pub(crate) fn robust(
         Evidence::Inductive(set) => {
             certify::inductive(program, model, Shows::Robust, set).map(|()| by_set(set))
         }
+        _ if certify::keeps_order(program, model) => {
+            Ok("by its text: no access can overtake a store".to_owned())
+        }
         Evidence::Exhausted { .. } | Evidence::Abstracted { .. } => {
             certify::search_robust(program, model, verdict, max_states)
                 .map(|()| "by all executions, which SC allows".to_owned())
@@ -161,12 +165,24 @@ fn transactions(parsed: &Parsed, witness: &Witness, max_steps: usize) -> Result<
 }
 
 /// The text of the program, and its language.
-pub(crate) fn read(asked: &Asked<'_>) -> Result<(String, Format)> {
-    let mut bytes = Vec::new();
-    let mut source = (asked.open)(asked.input).map_err(|error| anyhow!(error.message))?;
-    source.read_to_end(&mut bytes).context("failed to read")?;
+pub(crate) fn read(asked: &Asked<'_>) -> Result<(String, Format, Setting)> {
+    let bytes = |path: &Path| {
+        let mut bytes = Vec::new();
+        let mut source = (asked.open)(path).map_err(|error| anyhow!(error.message))?;
+        source.read_to_end(&mut bytes).context("failed to read")?;
+        anyhow::Ok(bytes)
+    };
     let format = asked.formats.language.or_else(|| Format::of_path(asked.input));
-    let text = Format::decode(format, bytes).context("it is no UTF-8 text")?;
+    let text = Format::decode(format, bytes(asked.input)?).context("it is no UTF-8 text")?;
     let format = format.unwrap_or_else(|| Format::guess(&text));
-    Ok((text, format))
+    let mut header = |path: &Path| {
+        // Not every place has the header.
+        let bytes = if path.is_file() { bytes(path) } else { Err(anyhow!("no file")) };
+        String::from_utf8(bytes.map_err(io::Error::other)?).map_err(io::Error::other)
+    };
+    let setting = match format {
+        Format::C => Setting::of(&text, asked.input, asked.options, &mut header),
+        _ => Setting::default(),
+    };
+    Ok((text, format, setting))
 }

@@ -40,9 +40,10 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
         let execute =
             |program: &Path, witness: &RunWitness| witness::check(program, witness, bounds);
         let execute = Some(&execute as Execute<'_>);
+        let (open, options) = (&open, &args.options);
         let asked =
-            |input, witness| Asked { input, witness, max_states, formats, open: &open, execute };
-        Ok(certify_all(&args.files, &open, &asked, &mut |said| {
+            |input, witness| Asked { input, witness, max_states, formats, options, open, execute };
+        Ok(certify_all(&args.files, open, &asked, &mut |said| {
             let _ = sender.send(shown(said, json, many, color));
         }))
     });

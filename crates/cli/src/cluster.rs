@@ -35,10 +35,11 @@ pub(crate) fn ask<T>(
     limits: &Limits,
     ask: impl FnOnce(&dyn Team) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
+    let text = source.identity();
     let question = Question {
         version: VERSION,
         what: format!("{question} {model} {:?}", source.format),
-        text: &source.text,
+        text: &text,
     };
     let files = (at.hosts.as_path(), at.token.as_path());
     weakspot_cluster::ask(files, at.process, &question, limits, interrupt::asked, ask)

@@ -12,7 +12,7 @@ use weakspot_core::{
 };
 use weakspot_explore::{FenceQuestion, Fences, NoAnswer, fenced, fences, misses_goal};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
-use weakspot_lang::patch::{Patches, has_fence, patches};
+use weakspot_lang::patch::{Patches, has_fence, patches_with};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{FenceAnswer, FenceLine, FenceWitness, Head, input_hash};
 
@@ -25,7 +25,7 @@ use weakspot_jobs::pool::{self, Answer, Listener};
 /// Answers each program under each model.
 pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
+    let inputs = expand(&args.files, (common.language, &common.options), &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     if args.output.is_some() && inputs.len() > 1 {
         bail!("--output takes one file and one model");
@@ -80,7 +80,7 @@ fn ask_model(
         FenceGoal::Robust => Goal::Robust,
         FenceGoal::Safe => Goal::Safe,
     };
-    let patches = match patches(source.format, &source.text) {
+    let patches = match patches_with(source.format, &source.text, &source.setting) {
         Ok(patches) => patches,
         Err(diagnostic) => {
             let why = format!("failed to place fences in the text: {}", diagnostic.message);
@@ -139,7 +139,7 @@ fn ask_model(
     }
     match witness {
         Some((witness, _)) => {
-            let input_hash = input_hash(source.text.as_bytes());
+            let input_hash = input_hash(source.identity().as_bytes());
             let text = || Ok(FenceWitness { input_hash, ..witness }.to_json());
             job.write_witness(found.verdict == Verdict::Violated, text);
         }

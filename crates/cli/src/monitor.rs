@@ -259,6 +259,7 @@ impl Watched<'_> {
             sources: &[],
             log: watch.kept(),
             reports: &reports,
+            values: &[],
             total: watch.total(model),
             unlisted: watch.unlisted(model),
             events: watch.events(),

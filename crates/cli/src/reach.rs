@@ -22,7 +22,7 @@ use weakspot_jobs::sweep;
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
-    let inputs = expand(&args.files, common.language, &CHECKED_ENDINGS)?;
+    let inputs = expand(&args.files, (common.language, &common.options), &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
     let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
     let (exit, results) =

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use weakspot_core::History;
-use weakspot_gen::{Layout, MOST_CPUS};
+use weakspot_gen::{Layout, MOST_THREADS};
 use weakspot_input::open_histories;
 use weakspot_trace::LogError;
 
@@ -22,6 +22,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
     let mut sink = Sink::create(args.output.as_deref())?;
     let (mut histories, mut operations, mut seconds) = (0, 0, 0.0);
     let mut record = |id: &str, client: &History, vars: Option<Vec<String>>| -> Result<()> {
+        if client.threads() > MOST_THREADS {
+            bail!("{id}: more than {MOST_THREADS} threads");
+        }
         let (mut history, time) = weakspot_gen::record(client, layout);
         history.names.vars = vars.unwrap_or(history.names.vars);
         histories += 1;
@@ -38,9 +41,6 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Exit> {
             let mut number = 0;
             while let Some(client) = reader.next().map_err(wrong)? {
                 number += 1;
-                if client.ops.threads() > MOST_CPUS {
-                    bail!("{name}: history {number} has more than {MOST_CPUS} threads");
-                }
                 let id = client.id.unwrap_or_else(|| format!("cpu-{number}"));
                 record(&id, &client.ops, Some(client.names.vars))?;
             }

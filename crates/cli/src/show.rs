@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use weakspot_core::Evidence;
-use weakspot_lang::Format;
+use weakspot_input::Input;
+use weakspot_lang::COptions;
 use weakspot_report::{Witness, input_hash, run_of_schedule};
 use weakspot_show::{Steps, as_text, step};
 
@@ -22,7 +23,7 @@ const MAX_FILE: u64 = 1 << 30;
 /// Steps through a run in a terminal; elsewhere all steps are printed.
 pub(crate) fn run(args: &ShowArgs) -> Result<Exit> {
     let answer = match &args.showing {
-        Showing::Witness { input, witness } => of_witness(input, witness)?,
+        Showing::Witness { input, witness, options } => of_witness((input, options), witness)?,
         Showing::Answers(file) => of_answers(&read(file)?, &file.display().to_string())?,
         Showing::Replay { schedule, under, program } => {
             let weakspot = std::env::current_exe().context("failed to find weakspot")?;
@@ -69,7 +70,7 @@ fn of_answers(text: &str, name: &str) -> Result<Value> {
 }
 
 /// The run of a witness about a program.
-fn of_witness(input: &Path, witness: &Path) -> Result<Value> {
+fn of_witness((input, options): (&Path, &COptions), witness: &Path) -> Result<Value> {
     let name = witness.display();
     let text = read(witness)?;
     let question = serde_json::from_str(&text).ok().map(|value: Value| value["question"].clone());
@@ -87,21 +88,21 @@ fn of_witness(input: &Path, witness: &Path) -> Result<Value> {
     }
     let witness = Witness::from_json(&text)
         .with_context(|| format!("{name} is no witness about a program"))?;
-    let text = read(input)?;
-    if input_hash(text.as_bytes()) != witness.input_hash {
+    let source = Input::new(input, (None, options)).read()?;
+    let text = &source.text;
+    if input_hash(source.identity().as_bytes()) != witness.input_hash {
         bail!("{name} is about another input: {} has changed, or is not it", input.display());
     }
     let Evidence::Run(schedule) = &witness.evidence else {
         bail!("{name} has no run: it says that all of them were searched");
     };
-    let format = Format::of_path(input).unwrap_or_else(|| Format::guess(&text));
-    let parsed = weakspot_lang::parse(format, &text).map_err(|why| {
-        let (line, column) = why.span.line_column(&text);
+    let parsed = source.parse(input).map_err(|why| {
+        let (line, column) = why.span.line_column(text);
         anyhow!("{}:{line}:{column}: {}", input.display(), why.message)
     })?;
     let parsed = if witness.question == "litmus" { parsed.with_observed_asked() } else { parsed };
     let (program, names) = (&parsed.program, &parsed.names);
-    let run = run_of_schedule(program, names, &text, witness.model, schedule)
+    let run = run_of_schedule(program, names, text, witness.model, schedule)
         .with_context(|| format!("{name} does not fit {}", input.display()))?;
     Ok(json!({"file": input.display().to_string(), "name": names.program, "run": run}))
 }

@@ -30,7 +30,7 @@ pub use evidence::{certify, fence_proof, monitors, reference, why_not};
 pub use execution::event::{Event, Execution, Op, Trace};
 pub use execution::log_cells::LogCells;
 pub use execution::overlapping::Overlapping;
-pub use execution::overtaking::{DelayedCommit, DelayedRun, End, Overtaking};
+pub use execution::overtaking::{DelayedCommit, DelayedRun, DelayedValue, End, Known, Overtaking};
 pub use execution::record::{Recording, record};
 pub use execution::triangular::{TriangularRace, triangular_race};
 pub use execution::{axioms, cycle};

@@ -25,6 +25,9 @@ pub enum Layout {
     Packed,
 }
 
+/// The most threads that a client may have to be run on this CPU.
+pub const MOST_THREADS: usize = 1024;
+
 /// Runs a client on this CPU, one thread of the operating system per thread of the client, and
 /// says how long the threads took.
 #[must_use]

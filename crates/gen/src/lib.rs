@@ -24,7 +24,7 @@ pub use bug::Bug;
 pub use client::{Client, ClientError, MOST_CPUS};
 pub use cycle::{Com, Cycle, CycleError, CycleSyntax, Dir, Edge, Event, FenceKind, critical};
 pub use generate::{GenError, generate};
-pub use hardware::{Layout, record};
+pub use hardware::{Layout, MOST_THREADS, record};
 pub use order::{Breach, explains};
 pub use recorded::Recorded;
 pub use source::{Run, Source};

@@ -269,7 +269,7 @@ fn strong(
         let pains = Pains { work: WORK, patience: MORE_PATIENCE };
         let place = match run(&chains, &extra, pains, stage, meter)? {
             Tried::Found(Found::Contradiction(evidence)) => {
-                let part = Part::new(ops, closed(ops, mentioned(&evidence)));
+                let part = Part::new(ops, closed(mentioned(&evidence), |op| ops.from(op)));
                 return Ok(Found::Contradiction(match saturate(&part.ops, ppo, true, meter)? {
                     // A cycle says more than a proof by cases.
                     Err(cycle) => {
@@ -288,7 +288,7 @@ fn strong(
             if !method.saturate {
                 break;
             }
-            let part = Part::new(ops, closed(ops, place.around(&chains, count)));
+            let part = Part::new(ops, closed(place.around(&chains, count), |op| ops.from(op)));
             if let Err(evidence) = saturate(&part.ops, ppo, true, meter)? {
                 return Ok(Found::Contradiction(part.evidence(evidence)));
             }

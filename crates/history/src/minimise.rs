@@ -11,22 +11,24 @@
 //! same evidence: every edge that it uses is there. Large parts are tried first, and the evidence
 //! for what remains is used each time, so that the cost is that of a few checks of small
 //! histories.
+//!
+//! Where values were written more than once, so that it is open what reads read, an operation is left out
+//! together with all that may read from it: a choice for the whole is one for the part. Parts are asked
+//! about with all choices, of which there are few.
 
-mod open;
-
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
     Certified, Claim, Effort, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel,
-    HistoryWay, Limits, LratStep, OpKind, Progress, Rule, Verdict, Why, initial_write_var,
+    HistoryWay, INITIAL, Limits, LratStep, OpKind, Progress, Rule, Verdict, Why, initial_write_var,
 };
 
 use crate::answer::Method;
 use crate::check::decide;
 use crate::gradual::part::{Part, closed};
-use open::minimise_open;
+use crate::ways::classify_open;
 
 /// A part of a history that violates a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,11 +86,29 @@ pub fn minimal_part(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Option<Minimal>, Rejected> {
-    if !shown.open.is_empty() {
-        return minimise_open((ops, shown.open), model, shown.ways, method, limits, progress);
+    if shown.open.is_empty() {
+        let found = minimise(ops, model, shown.evidence, method, limits, progress)?;
+        return Ok(found.map(Certified::into_answer));
     }
-    let found = minimise(ops, model, shown.evidence, method, limits, progress)?;
-    Ok(found.map(Certified::into_answer))
+    let mut some = Vec::new();
+    for HistoryWay { reads, evidence } in shown.ways {
+        let mut chosen = ops.clone();
+        for &(read, from) in reads {
+            let is_initial = initial_write_var(from).is_some();
+            chosen.set_from(read, if is_initial { INITIAL } else { from });
+        }
+        some.extend(named(&chosen, model, evidence));
+    }
+    let open = shown.open.iter().map(|(read, writes)| (*read, &writes[..])).collect();
+    let limits = limits.begin();
+    let search = Search { ops, open, model, method, limits, progress, is_sure: true };
+    match search.smallest(some)? {
+        // No choice is left.
+        Some(best) if best.open.is_empty() => {
+            certified(best, model, &limits).map(|best| Some(best.into_answer()))
+        }
+        best => Ok(best),
+    }
 }
 
 /// The same where it is known what all reads read.
@@ -103,26 +123,25 @@ pub fn minimise(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Option<Certified<Minimal>>, Rejected> {
-    let limits = limits.begin();
-    let mut search = Search { ops, model, method, limits, progress, is_sure: true };
-    let Some(mut best) = search.violated(&closed(ops, named(ops, model, evidence))) else {
-        return Ok(None);
-    };
-    search.narrow(&mut best);
-    let mut size = best.kept.len() / 2;
-    while size > 1 {
-        search.leave_out(&mut best, size);
-        size = (size / 2).min(best.kept.len() / 2);
-    }
-    search.is_sure = true;
-    search.leave_out(&mut best, 1);
-    best.is_minimal = search.is_sure;
+    let (open, limits) = (HashMap::new(), limits.begin());
+    let search = Search { ops, open, model, method, limits, progress, is_sure: true };
+    let best = search.smallest(named(ops, model, evidence))?;
+    best.map(|best| certified(best, model, &limits)).transpose()
+}
+
+fn certified(
+    best: Minimal,
+    model: HistoryModel,
+    limits: &Limits,
+) -> Result<Certified<Minimal>, Rejected> {
     let part = best.ops.clone();
-    Certified::history(&part, model, best, Effort::within(&limits)).map(Some)
+    Certified::history(&part, model, best, Effort::within(limits))
 }
 
 struct Search<'a> {
     ops: &'a History,
+    /// What the reads may read of which that is open; also [`INITIAL`].
+    open: HashMap<u32, &'a [u32]>,
     model: HistoryModel,
     method: Method,
     /// For all checks together.
@@ -133,75 +152,123 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The part with these operations, if it violates the model.
-    fn violated(&mut self, kept: &[u32]) -> Option<Minimal> {
-        if self.limits.check(0).is_err() {
-            self.is_sure = false;
-            return None;
+    /// The smallest part that these operations lead to.
+    fn smallest(mut self, some: Vec<u32>) -> Result<Option<Minimal>, Rejected> {
+        let start = self.closed(some);
+        let Some(mut best) = self.violated(start)? else { return Ok(None) };
+        self.narrow(&mut best)?;
+        let mut size = best.kept.len() / 2;
+        while size > 1 {
+            self.leave_out(&mut best, size)?;
+            size = (size / 2).min(best.kept.len() / 2);
         }
-        let Part { kept, ops, threads, vars } = Part::new(self.ops, kept.to_vec());
-        let answer = decide(&ops, self.model, self.method, &self.limits, self.progress);
-        self.is_sure &= !matches!(answer.verdict, Verdict::Unknown(_));
-        let evidence = answer.evidence.filter(|_| answer.verdict == Verdict::Violated)?;
-        let open = Vec::new();
-        Some(Minimal { kept, ops, threads, vars, evidence, open, is_minimal: false })
+        self.is_sure = true;
+        self.leave_out(&mut best, 1)?;
+        best.is_minimal = self.is_sure;
+        Ok(Some(best))
+    }
+
+    /// The writes that an operation reads, or may read.
+    fn sources(&self, op: u32) -> impl Iterator<Item = u32> {
+        let (one, many) = match self.open.get(&op) {
+            Some(many) => (None, *many),
+            None => (self.ops.from(op), &[][..]),
+        };
+        one.into_iter().chain(many.iter().copied().filter(|&w| w != INITIAL))
+    }
+
+    fn closed(&self, some: Vec<u32>) -> Vec<u32> {
+        closed(some, |op| self.sources(op))
+    }
+
+    /// The part with these operations, if it violates the model with every choice.
+    fn violated(&mut self, kept: Vec<u32>) -> Result<Option<Minimal>, Rejected> {
+        if kept.is_empty() || self.limits.check(0).is_err() {
+            self.is_sure &= kept.is_empty();
+            return Ok(None);
+        }
+        let Part { kept, mut ops, threads, vars } = Part::new(self.ops, kept);
+        let place = |op: &u32| match *op {
+            INITIAL => INITIAL,
+            op => kept.binary_search(&op).map_or(INITIAL, |at| at as u32),
+        };
+        let many = |(at, op): (usize, &u32)| {
+            let writes = self.open.get(op)?;
+            Some((at as u32, writes.iter().map(place).collect()))
+        };
+        let open: Vec<(u32, Vec<u32>)> = kept.iter().enumerate().filter_map(many).collect();
+        let (verdict, evidence) = if open.is_empty() {
+            let answer = decide(&ops, self.model, self.method, &self.limits, self.progress);
+            (answer.verdict, answer.evidence)
+        } else {
+            let chosen =
+                classify_open(&ops, &open, self.model, self.method, &self.limits, self.progress);
+            let chosen = chosen.map_err(|defect| defect.rejected)?;
+            ops = chosen.ops;
+            (chosen.found.answer.verdict.clone(), chosen.found.answer.evidence.clone())
+        };
+        self.is_sure &= !matches!(verdict, Verdict::Unknown(_));
+        let evidence = evidence.filter(|_| verdict == Verdict::Violated);
+        let part =
+            |evidence| Minimal { kept, ops, threads, vars, evidence, open, is_minimal: false };
+        Ok(evidence.map(part))
     }
 
     /// Leaves out what the evidence does not name, as long as that makes it smaller.
-    fn narrow(&mut self, best: &mut Minimal) {
-        loop {
+    fn narrow(&mut self, best: &mut Minimal) -> Result<(), Rejected> {
+        // The evidence is for one choice.
+        while best.open.is_empty() {
             let named = named(&best.ops, self.model, &best.evidence);
-            let kept = closed(&best.ops, named.iter().copied());
-            if named.is_empty() || kept.len() >= best.kept.len() {
-                return;
+            let kept = self.closed(named.iter().map(|&op| best.kept[op as usize]).collect());
+            if kept.len() >= best.kept.len() {
+                break;
             }
-            let kept: Vec<u32> = kept.iter().map(|&op| best.kept[op as usize]).collect();
-            match self.violated(&kept) {
+            match self.violated(kept)? {
                 Some(smaller) => *best = smaller,
-                None => return,
+                None => break,
             }
         }
+        Ok(())
     }
 
     /// Tries to leave out each piece of this many operations, from the end.
-    fn leave_out(&mut self, best: &mut Minimal, size: usize) {
+    fn leave_out(&mut self, best: &mut Minimal, size: usize) -> Result<(), Rejected> {
         let mut end = best.kept.len();
         while end > 0 {
             let start = end.saturating_sub(size);
-            let rest = without(&best.ops, start..end);
             let next = best.kept[start];
-            if !rest.is_empty() {
-                let rest: Vec<u32> = rest.iter().map(|&op| best.kept[op as usize]).collect();
-                if let Some(smaller) = self.violated(&rest) {
-                    *best = smaller;
-                    self.narrow(best);
-                }
+            let rest = self.without(&best.kept, start..end);
+            if let Some(smaller) = self.violated(rest)? {
+                *best = smaller;
+                self.narrow(best)?;
             }
             // What comes behind was tried, however much has been left out since.
             end = best.kept.partition_point(|&op| op < next);
         }
+        Ok(())
     }
-}
 
-/// All operations but these, and but those that read from them, and so on.
-fn without(ops: &History, gone: std::ops::Range<usize>) -> Vec<u32> {
-    let mut left_out = vec![false; ops.len()];
-    left_out[gone.clone()].fill(true);
-    let mut todo: Vec<usize> = gone.collect();
-    let mut readers = vec![Vec::new(); ops.len()];
-    for op in 0..ops.len() as u32 {
-        if let Some(w) = ops.from(op) {
-            readers[w as usize].push(op);
-        }
-    }
-    while let Some(op) = todo.pop() {
-        for &r in &readers[op] {
-            if !std::mem::replace(&mut left_out[r as usize], true) {
-                todo.push(r as usize);
+    /// Of these operations all but some, and but those that may read from them, and so on.
+    fn without(&self, kept: &[u32], gone: std::ops::Range<usize>) -> Vec<u32> {
+        let mut readers = vec![Vec::new(); kept.len()];
+        for (reader, &op) in kept.iter().enumerate() {
+            for w in self.sources(op).filter_map(|w| kept.binary_search(&w).ok()) {
+                readers[w].push(reader);
             }
         }
+        let mut left_out = vec![false; kept.len()];
+        left_out[gone.clone()].fill(true);
+        let mut todo: Vec<usize> = gone.collect();
+        while let Some(w) = todo.pop() {
+            for &reader in &readers[w] {
+                if !std::mem::replace(&mut left_out[reader], true) {
+                    todo.push(reader);
+                }
+            }
+        }
+        let stays = kept.iter().zip(&left_out).filter(|(_, left_out)| !**left_out);
+        stays.map(|(&op, _)| op).collect()
     }
-    (0..ops.len() as u32).filter(|&op| !left_out[op as usize]).collect()
 }
 
 /// The operations that evidence for a violation rests on.

@@ -23,6 +23,6 @@ pub use logs::{
 pub use patient::{Patience, Stop, growing, source};
 pub use process::resident;
 pub use programs::{
-    CHECKED_ENDINGS, Input, Loaded, PROGRAM_ENDINGS, Source, Unread, Unreadable, expand,
+    CHECKED_ENDINGS, Input, Loaded, PROGRAM_ENDINGS, Reading, Source, Unread, Unreadable, expand,
 };
 pub use traces::{Known, TraceOf};

@@ -1,5 +1,6 @@
 //! Programs.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use weakspot_core::{Diagnostic, Limit, Limits, Span};
-use weakspot_lang::{Format, Parsed};
+use weakspot_lang::{COptions, Format, Parsed, Setting};
 
 use crate::folders::{self, NoFiles, is_stdin};
 use crate::process::resident;
@@ -26,6 +27,27 @@ pub struct Input {
     /// The path as typed, or found in a folder as typed.
     pub path: PathBuf,
     format: Option<Format>,
+    options: COptions,
+}
+
+/// How inputs are read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    language: Option<Format>,
+    options: COptions,
+}
+
+impl From<Option<Format>> for Reading {
+    fn from(language: Option<Format>) -> Reading {
+        Reading { language, options: COptions::default() }
+    }
+}
+
+/// The language, if it is not the one that a file ends in, and what programs in C are compiled with.
+impl From<(Option<Format>, &COptions)> for Reading {
+    fn from((language, options): (Option<Format>, &COptions)) -> Reading {
+        Reading { language, options: options.clone() }
+    }
 }
 
 impl AsRef<Path> for Input {
@@ -41,6 +63,8 @@ pub struct Source {
     pub text: String,
     /// What it is written in.
     pub format: Format,
+    /// What it is compiled with, if it is in C.
+    pub setting: Setting,
 }
 
 /// The inputs that `paths` stand for: a folder stands for the files below it that have one of
@@ -51,13 +75,15 @@ pub struct Source {
 /// A folder has none.
 pub fn expand(
     paths: &[PathBuf],
-    format: Option<Format>,
+    reading: impl Into<Reading>,
     endings: &[&str],
 ) -> Result<Vec<Input>, NoFiles> {
+    let Reading { language: format, options } = reading.into();
     let input = |path: PathBuf| {
         // That a file is not there is said when it is read, so that the other inputs get their answers.
         let is_there = is_stdin(&path) || path.exists();
-        Input { format: format.or((!is_there).then_some(Format::Litmus)), path }
+        let format = format.or((!is_there).then_some(Format::Litmus));
+        Input { format, options: options.clone(), path }
     };
     let mut files = folders::expand(paths, endings)?;
     let found = files.len();
@@ -84,8 +110,9 @@ fn is_foreign(path: &Path) -> bool {
 impl Input {
     /// A file in this language, or in the one that it ends in.
     #[must_use]
-    pub fn new(path: &Path, format: Option<Format>) -> Input {
-        Input { path: path.to_owned(), format }
+    pub fn new(path: &Path, reading: impl Into<Reading>) -> Input {
+        let Reading { language, options } = reading.into();
+        Input { path: path.to_owned(), format: language, options }
     }
 
     /// What the input is called in answers.
@@ -176,7 +203,12 @@ impl Input {
         }?;
         let source = |text: String| {
             // Standard input has no ending.
-            Source { format: format.unwrap_or_else(|| Format::guess(&text)), text }
+            let format = format.unwrap_or_else(|| Format::guess(&text));
+            let setting = match format {
+                Format::C => self.setting(&text, memory, stop),
+                _ => Setting::default(),
+            };
+            Source { format, text, setting }
         };
         Format::decode(format, bytes).map(source).map_err(|e| {
             let good = e.utf8_error().valid_up_to();
@@ -189,6 +221,17 @@ impl Input {
                 ),
                 place: Some((line, column)),
             })
+        })
+    }
+}
+
+impl Input {
+    /// What a text in C is compiled with.
+    fn setting(&self, text: &str, memory: Option<u64>, stop: &AtomicBool) -> Setting {
+        Setting::of(text, &self.path, &self.options, &mut |path| {
+            let failed = |_| std::io::Error::other("failed to read");
+            let bytes = read_all(File::open(path)?, memory, stop).map_err(failed)?;
+            Format::decode(Some(Format::C), bytes).map_err(std::io::Error::other)
         })
     }
 }
@@ -269,13 +312,19 @@ impl std::fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Source {
+    /// What it is known by, in witnesses and checkpoints: its text, with all that it is compiled with.
+    #[must_use]
+    pub fn identity(&self) -> Cow<'_, str> {
+        self.setting.identity(&self.text)
+    }
+
     /// The program. A language without program names takes the file's.
     ///
     /// # Errors
     ///
     /// The text is no program.
     pub fn parse(&self, path: &Path) -> Result<Parsed, Diagnostic> {
-        let mut parsed = weakspot_lang::parse(self.format, &self.text)?;
+        let mut parsed = weakspot_lang::parse_with(self.format, &self.text, &self.setting)?;
         if parsed.names.program.is_empty() {
             parsed.names.program =
                 path.file_stem().map_or_else(|| "-".into(), |s| s.to_string_lossy()).into_owned();

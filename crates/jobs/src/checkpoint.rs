@@ -32,7 +32,7 @@ pub fn ask<T, F: Found>(
         _ => format!(" --buffer-limit {}", limits.buffer),
     };
     let question = format!("{question} {model} {:?}{buffers}", source.format);
-    let head = Head::new(question, Sha256::digest(source.text.as_bytes()).into());
+    let head = Head::new(question, Sha256::digest(source.identity().as_bytes()).into());
     let file = CheckpointFile::new(args, head);
     let file = file.map_err(|error| NoAnswer::NotResumed(format!("{error:#}")))?;
     let resumed = |why| match &args.resume {

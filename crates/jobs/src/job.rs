@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use weakspot_core::certify::{Over, Rejected, Shows, inductive_while, reached};
+use weakspot_core::certify::{Over, Rejected, Shows, inductive_while, keeps_order, reached};
 use weakspot_core::serial::BufferedReads;
 use weakspot_core::{
     Certification, Diagnostic, Evidence, Limit, Limits, Model, Names, Program, Progress, Snapshot,
@@ -455,7 +455,7 @@ impl<T> Job<'_, T> {
         self.write_witness(*verdict == Verdict::Violated, || {
             let witness = Witness {
                 question: question.to_owned(),
-                input_hash: input_hash(source.text.as_bytes()),
+                input_hash: input_hash(source.identity().as_bytes()),
                 model,
                 buffered,
                 verdict: verdict.clone(),
@@ -479,7 +479,10 @@ impl<T> Job<'_, T> {
         limits: &Limits,
         (evidence, certification): (Option<Evidence>, Certification),
     ) -> Result<(Option<Evidence>, Certification), NoAnswer> {
-        if self.shared.witness.is_none() || !matches!(evidence, Some(Evidence::Exhausted { .. })) {
+        let is_searched = matches!(evidence, Some(Evidence::Exhausted { .. }));
+        // Where the text is enough, who checks the witness looks at that.
+        let in_order = || shows == Shows::Robust && keeps_order(program, model);
+        if self.shared.witness.is_none() || !is_searched || in_order() {
             return Ok((evidence, certification));
         }
         // States of SC come first: they are fewer, and finitely many where those with buffers are not.

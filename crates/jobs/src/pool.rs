@@ -13,7 +13,8 @@ use anyhow::{Result, bail};
 use weakspot_core::{Course, Limits, Progress, Snapshot};
 use weakspot_input::Input;
 use weakspot_report::{
-    NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, page, sarif,
+    NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, junit_of_objects, page,
+    sarif,
 };
 
 use crate::checkpoint_file;
@@ -281,7 +282,9 @@ fn print<I: Named, T>(
                             eprint!("{}", part.err);
                         }
                         match shared.format {
-                            OutputFormat::Sarif | OutputFormat::Svg => said.found += &part.out,
+                            OutputFormat::Junit | OutputFormat::Sarif | OutputFormat::Svg => {
+                                said.found += &part.out;
+                            }
                             OutputFormat::Dot | OutputFormat::Tex => {
                                 let drawn = draw_pictures(shared.format, &part.out);
                                 is_drawn |= !drawn.is_empty();
@@ -317,6 +320,7 @@ fn print<I: Named, T>(
     }
     terminal::clear();
     match shared.format {
+        OutputFormat::Junit => out.write_all(junit_of_objects(&said.found).as_bytes())?,
         OutputFormat::Sarif => out.write_all(sarif(&TOOL, &said.found).as_bytes())?,
         OutputFormat::Svg => {
             let drawn = draw_pictures(shared.format, &said.found);

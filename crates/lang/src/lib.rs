@@ -26,6 +26,7 @@ use std::path::Path;
 use std::string::FromUtf8Error;
 
 use crate::short::short;
+pub use c::{COptions, Setting};
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
 use weakspot_core::{Condition, Expr, Names, Program, Quantifier, Transactions};
@@ -126,12 +127,17 @@ impl Format {
 /// # Ok::<(), String>(())
 /// ```
 pub fn parse(format: Format, text: &str) -> Result<Parsed, Diagnostic> {
+    parse_with(format, text, &Setting::default())
+}
+
+/// The program that a text means, if it is in C with these macros and headers.
+pub fn parse_with(format: Format, text: &str, setting: &Setting) -> Result<Parsed, Diagnostic> {
     let parsed = match format {
         Format::Litmus => litmus::parse(text).and_then(|tree| litmus::compile(&tree)),
         Format::Weak => weak::parse(text).and_then(|tree| weak::compile(&tree)),
         Format::Trencher => trencher::parse(text).and_then(|tree| trencher::compile(&tree)),
         Format::Memorax => memorax::parse(text).and_then(|tree| memorax::compile(&tree)),
-        Format::C => c::parse(text).and_then(|tree| c::compile(&tree)),
+        Format::C => c::parse(text, setting).and_then(|tree| c::compile(&tree)),
     };
     parsed.map_err(short)
 }
@@ -144,7 +150,7 @@ pub fn reprint(format: Format, text: &str) -> Result<String, Diagnostic> {
         Format::Trencher => trencher::parse(text).map(|tree| trencher::print(&tree)),
         Format::Memorax => memorax::parse(text).map(|tree| memorax::print(&tree)),
         // Macros and comments are gone in the tree: the text is its own form.
-        Format::C => c::parse(text).map(|_| text.to_owned()),
+        Format::C => c::parse(text, &Setting::default()).map(|_| text.to_owned()),
     };
     printed.map_err(short)
 }

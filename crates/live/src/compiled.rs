@@ -22,6 +22,8 @@ pub(crate) struct Names {
 pub struct Compiled {
     /// The events.
     pub events: Vec<LogEvent>,
+    /// By the number of an event: that of the step that it is of.
+    pub steps: Vec<usize>,
     /// The bytes of their locations.
     pub locs: Vec<Bytes>,
     /// The program addresses of their sites.
@@ -34,9 +36,13 @@ pub struct Compiled {
 pub fn compiled(steps: &[Step], orders: bool) -> Compiled {
     let mut names = Names::default();
     let mut events = Vec::with_capacity(steps.len());
-    steps.iter().for_each(|step| compile(step, orders, &mut names, &mut events));
+    let mut of = Vec::with_capacity(steps.len());
+    for (i, step) in steps.iter().enumerate() {
+        compile(step, orders, &mut names, &mut events);
+        of.resize(events.len(), i);
+    }
     let locs = names.tables.locs.iter().filter_map(|loc| loc.bytes).collect();
-    Compiled { events, locs, sites: names.addresses }
+    Compiled { events, steps: of, locs, sites: names.addresses }
 }
 
 /// Appends the events of a step.

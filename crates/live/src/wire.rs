@@ -276,7 +276,7 @@ pub struct TracedStep {
     pub addr: u64,
     /// How many bytes.
     pub len: u32,
-    /// What an update saw.
+    /// What an update saw, or a store has overwritten, if that is known.
     pub old: Option<u64>,
     /// What was read or written.
     pub value: Option<u64>,

@@ -153,7 +153,7 @@ pub enum Format {
     Markdown,
     /// The same tables for LaTeX.
     Tabular,
-    /// Reports of tests in the XML of JUnit.
+    /// The XML of JUnit: each answer is a test.
     Junit,
     /// Findings for editors and services that show them.
     Sarif,
@@ -165,7 +165,7 @@ pub enum Format {
 
 impl Format {
     /// Those that most commands know.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 11] = [
         Format::Text,
         Format::Json,
         Format::Svg,
@@ -174,6 +174,7 @@ impl Format {
         Format::Csv,
         Format::Markdown,
         Format::Tabular,
+        Format::Junit,
         Format::Sarif,
         Format::Github,
     ];
@@ -193,7 +194,8 @@ impl Format {
     /// Whether it is made from the objects of JSON.
     #[must_use]
     pub fn is_of_objects(self) -> bool {
-        matches!(self, Format::Json | Format::Sarif | Format::Github) || self.is_picture()
+        let objects = [Format::Json, Format::Junit, Format::Sarif, Format::Github];
+        objects.contains(&self) || self.is_picture()
     }
 
     /// Whether it is a picture of a run.
@@ -243,10 +245,7 @@ impl Format {
     /// The format of this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Format> {
-        Format::ALL
-            .into_iter()
-            .chain([Format::Junit, Format::Litmus7])
-            .find(|format| format.name() == name)
+        Format::ALL.into_iter().chain([Format::Litmus7]).find(|format| format.name() == name)
     }
 
     /// The answer for people where the same was drawn for another model.
@@ -273,13 +272,14 @@ impl Format {
             }
             // Of the others, whoever prints them makes the rest.
             Format::Json
+            | Format::Junit
             | Format::Sarif
             | Format::Github
             | Format::Svg
             | Format::Dot
             | Format::Tex => answer.json(),
             Format::Litmus7 => answer.litmus7(),
-            Format::Csv | Format::Markdown | Format::Tabular | Format::Junit => String::new(),
+            Format::Csv | Format::Markdown | Format::Tabular => String::new(),
         }
     }
 }

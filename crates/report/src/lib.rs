@@ -32,7 +32,7 @@ pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use bench::programs::{
     BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_program, bench_text,
 };
-pub use exchange::{github, sarif};
+pub use exchange::{TestEnd, github, junit_of_objects, sarif};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
     history_model_name, history_summary, history_summary_table, open_reads_note,
@@ -58,9 +58,7 @@ pub use real::{
 };
 pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
 pub use real_json::{failures_json, real_json, unserializable_json};
-pub use real_tests::{
-    RealQuestion, RealTest, RealVerdict, TestEnd, junit, test_line, tests_summary,
-};
+pub use real_tests::{RealQuestion, RealTest, RealVerdict, junit, test_line, tests_summary};
 pub use row::Row;
 pub use run::drawing::draw_run;
 pub use run::object::{

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weakspot_core::{Limit, Model, Names, Verdict};
 
+use crate::exchange::{Case, TestEnd, suites};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
 
@@ -27,19 +28,6 @@ pub struct RealTest<'a> {
     pub alone: bool,
     /// What is to be said about it.
     pub text: &'a str,
-}
-
-/// How a test ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TestEnd {
-    /// Everything holds.
-    Pass,
-    /// Something is violated.
-    Fail,
-    /// Something is not known.
-    Unknown,
-    /// It could not be explored.
-    Error,
 }
 
 impl TestEnd {
@@ -175,77 +163,21 @@ pub fn tests_summary(tests: &[RealTest<'_>], skipped: &[String], time: Duration)
     out
 }
 
-/// All tests as JUnit writes them: a suite for each binary. What is not known counts as skipped, because
-/// it neither passed nor failed.
+/// All tests as JUnit writes them: a suite for each binary.
 #[must_use]
 pub fn junit(tests: &[RealTest<'_>], time: Duration) -> String {
-    let count = |tests: &[&RealTest<'_>], end| tests.iter().filter(|t| t.end == end).count();
-    let numbers = |tests: &[&RealTest<'_>], time: Duration| {
-        format!(
-            "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-            tests.len(),
-            count(tests, TestEnd::Fail),
-            count(tests, TestEnd::Error),
-            count(tests, TestEnd::Unknown),
-            time.as_secs_f64(),
-        )
-    };
-    let all: Vec<&RealTest<'_>> = tests.iter().collect();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(out, "<testsuites name=\"weakspot\" {}>", numbers(&all, time));
-    let mut binaries: Vec<&str> = Vec::new();
-    for test in tests {
-        if !binaries.contains(&test.binary) {
-            binaries.push(test.binary);
-        }
-    }
-    for binary in binaries {
-        let own: Vec<&RealTest<'_>> = tests.iter().filter(|t| t.binary == binary).collect();
-        let time = own.iter().map(|test| test.time).sum();
-        let name = escaped(binary);
-        let _ = writeln!(out, "  <testsuite name=\"{name}\" {}>", numbers(&own, time));
-        for test in own {
-            let _ = write!(
-                out,
-                "    <testcase classname=\"{name}\" name=\"{}\" time=\"{:.3}\"",
-                escaped(test.name),
-                test.time.as_secs_f64()
-            );
-            let tag = match test.end {
-                TestEnd::Pass => {
-                    out.push_str("/>\n");
-                    continue;
-                }
-                TestEnd::Fail => "failure",
-                TestEnd::Error => "error",
-                TestEnd::Unknown => "skipped",
-            };
-            let (message, text) = (escaped(&said(test)), escaped(test.text.trim_end()));
-            let _ = write!(
-                out,
-                ">\n      <{tag} message=\"{message}\">{text}</{tag}>\n    </testcase>\n"
-            );
-        }
-        out.push_str("  </testsuite>\n");
-    }
-    out + "</testsuites>\n"
+    suites(&tests.iter().map(case).collect::<Vec<_>>(), time)
 }
 
-/// Text in XML, which has no characters for control but those between lines and words.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
+fn case<'a>(test: &RealTest<'a>) -> Case<'a> {
+    Case {
+        suite: test.binary,
+        name: test.name.to_owned(),
+        end: test.end,
+        time: test.time,
+        message: said(test),
+        text: test.text.to_owned(),
     }
-    out
 }
 
 #[cfg(test)]

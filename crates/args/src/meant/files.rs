@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use weakspot_core::TxnModel;
 use weakspot_gen::{Bug, Client, Cycle, CycleSyntax, Edge, Source, critical};
-use weakspot_lang::Format;
 use weakspot_lang::families::{Family, Syntax};
+use weakspot_lang::{COptions, Format};
 use weakspot_trace::HistoryFormat;
 
 use super::{MEMORY, TIMEOUT, Usage, refuse};
@@ -39,14 +39,17 @@ pub struct CertifyArgs {
     pub max_states: Option<usize>,
     /// The format of the input, if it is not the one that it ends in.
     pub input_format: Option<InputFormat>,
+    /// What programs in C are compiled with.
+    pub options: COptions,
     pub bounds: Bounds,
 }
 
-pub(super) fn certify(typed: typed::Certify) -> CertifyArgs {
-    let typed::Certify { files, format, max_states, input_format, bounds } = typed;
+pub(super) fn certify(typed: typed::Certify) -> Result<CertifyArgs, Usage> {
+    let typed::Certify { files, format, max_states, input_format, in_c, bounds } = typed;
+    let options = super::in_c(in_c)?;
     let json = format.is_some_and(|format| format == "json");
     let bounds = self::bounds(&bounds);
-    CertifyArgs { files, json, max_states, input_format, bounds }
+    Ok(CertifyArgs { files, json, max_states, input_format, options, bounds })
 }
 
 #[derive(Debug)]
@@ -77,19 +80,22 @@ pub enum Showing {
     /// From answers in JSON.
     Answers(PathBuf),
     /// From the witness of an answer about a program.
-    Witness { input: PathBuf, witness: PathBuf },
+    Witness { input: PathBuf, witness: PathBuf, options: COptions },
     /// From an execution of a program, which has its arguments behind it.
     Replay { schedule: String, under: Option<String>, program: Vec<PathBuf> },
 }
 
 #[cfg(feature = "show")]
 pub(super) fn show(typed: typed::Show) -> Result<ShowArgs, Usage> {
-    let typed::Show { mut files, replay, under, ascii } = typed;
+    let typed::Show { mut files, replay, under, in_c, ascii } = typed;
     refuse(&[("--under", under.is_some() && replay.is_none())], "is for --replay SCHEDULE")?;
     let showing = match (replay, files.len()) {
         (Some(schedule), _) => Showing::Replay { schedule, under, program: files },
         (None, 1) => Showing::Answers(files.remove(0)),
-        (None, 2) => Showing::Witness { input: files.remove(0), witness: files.remove(0) },
+        (None, 2) => {
+            let (input, witness) = (files.remove(0), files.remove(0));
+            Showing::Witness { input, witness, options: super::in_c(in_c)? }
+        }
         (None, _) => {
             let expected = "expected answers in JSON, or an input and its witness";
             return Err(Usage(format!("too many files: {expected}")));

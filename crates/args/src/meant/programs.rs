@@ -86,7 +86,7 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
     let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Reach { files, algorithm, witness, buffers, common, .. } = typed;
+    let typed::Reach { files, algorithm, witness, buffers, in_c, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
@@ -94,6 +94,7 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let sc_only = matches!(several, Several::Together(_));
     let models = if sc_only { &[Model::Sc] } else { models };
     let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
         if common.model.len() != 1 {
             return Err(one_model());
@@ -171,7 +172,7 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
     let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Robust { files, algorithm, trf, witness, common, .. } = typed;
+    let typed::Robust { files, algorithm, trf, witness, in_c, common, .. } = typed;
     if trf && algorithm.is_some() {
         return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
     }
@@ -182,6 +183,7 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let tso_only = trf || algorithm == RobustAlgorithm::Attack;
     let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
     let mut common = super::common(common, models, None, Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage(
             "every program is robust against sc: to be robust is to do nothing that SC does not; \
@@ -232,9 +234,10 @@ pub struct FenceArgs {
 }
 
 pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
-    let typed::Fence { files, goal, cost, output, witness, buffers, common } = typed;
+    let typed::Fence { files, goal, cost, output, witness, buffers, in_c, common } = typed;
     let goal = goal.unwrap_or(FenceGoal::Robust);
-    let common = super::common(common, &[TSO], Some(&buffers), Some(witness))?;
+    let mut common = super::common(common, &[TSO], Some(&buffers), Some(witness))?;
+    common.options = super::in_c(in_c)?;
     if common.model.contains(&Model::Sc) {
         return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
     }

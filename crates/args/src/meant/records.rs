@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Drain, HistoryModel, Model, TxnModel};
 use weakspot_history::Complete;
-use weakspot_lang::Format;
+use weakspot_lang::{COptions, Format};
 use weakspot_trace::{Columns, HistoryFormat, LogFormat};
 
 use super::{BUFFER_LIMIT, Common, PSO, Shared, TSO, Usage, distinct, or, refuse, refuse_csv};
@@ -229,6 +229,18 @@ pub(super) fn serial(mut typed: typed::Serial) -> Result<SerialArgs, Usage> {
 }
 
 impl SerialArgs {
+    /// What it shares with all questions about programs.
+    pub fn of_programs(&self) -> Common {
+        Common {
+            model: self.model.clone(),
+            buffer_limit: self.buffer_limit,
+            language: self.language,
+            options: COptions::default(),
+            processes: None,
+            shared: self.shared.clone(),
+        }
+    }
+
     /// The question about one log under SC.
     pub fn of_log(log: PathBuf, shared: Shared) -> SerialArgs {
         SerialArgs {

@@ -49,7 +49,7 @@ pub(crate) struct BenchLitmus {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct BenchPrograms {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct BenchMonitor {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) struct BenchHistory {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -154,6 +154,8 @@ pub enum HistoryTable {
     Threads,
     /// Large histories with few and many threads and variables.
     Shapes,
+    /// Many threads times many variables, with figures of before.
+    Wide,
     /// Pairs of writes that are left open.
     Pairs,
     /// Violations that weaker models catch.
@@ -161,12 +163,13 @@ pub enum HistoryTable {
 }
 
 impl HistoryTable {
-    pub const ALL: [HistoryTable; 7] = [
+    pub const ALL: [HistoryTable; 8] = [
         HistoryTable::Operations,
         HistoryTable::Cpus,
         HistoryTable::Violations,
         HistoryTable::Threads,
         HistoryTable::Shapes,
+        HistoryTable::Wide,
         HistoryTable::Pairs,
         HistoryTable::Caught,
     ];
@@ -179,6 +182,7 @@ impl HistoryTable {
             HistoryTable::Violations => "violations",
             HistoryTable::Threads => "threads",
             HistoryTable::Shapes => "shapes",
+            HistoryTable::Wide => "wide",
             HistoryTable::Pairs => "pairs",
             HistoryTable::Caught => "caught",
         }
@@ -207,7 +211,7 @@ pub(crate) struct BenchSerial {
     #[arg(long)]
     pub(crate) large: bool,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
 
@@ -239,15 +243,6 @@ pub(crate) struct BenchReal {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) executions: Option<u64>,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&FORMATS))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
-
-/// Measurements are printed in all formats but graphs.
-const FORMATS: [OutputFormat; 5] = [
-    OutputFormat::Text,
-    OutputFormat::Json,
-    OutputFormat::Csv,
-    OutputFormat::Markdown,
-    OutputFormat::Tabular,
-];

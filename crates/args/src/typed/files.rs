@@ -35,6 +35,8 @@ pub(crate) struct Certify {
     #[arg(long, aliases = ["history-format", "log-format"], value_name = "FORMAT", value_parser = format_of(Takes::Anything))]
     pub(crate) input_format: Option<InputFormat>,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) bounds: Bounds,
 }
 
@@ -57,18 +59,9 @@ pub(crate) struct Compare {
     /// The log that it is compared with.
     pub(crate) second: PathBuf,
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = rows(&DIFFERENCES))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
-
-/// Differences are a text or rows.
-const DIFFERENCES: [OutputFormat; 5] = [
-    OutputFormat::Text,
-    OutputFormat::Json,
-    OutputFormat::Csv,
-    OutputFormat::Markdown,
-    OutputFormat::Tabular,
-];
 
 /// Step through a run, in a terminal.
 #[cfg(feature = "show")]
@@ -97,6 +90,8 @@ pub(crate) struct Show {
     /// With --replay of a schedule that is no number: tso or pso, if it has been found so.
     #[arg(long, value_name = "MODEL")]
     pub(crate) under: Option<String>,
+    #[command(flatten)]
+    pub(crate) in_c: super::InC,
     /// Draw with ASCII only, as where the locale is not UTF-8.
     #[arg(long)]
     pub(crate) ascii: bool,

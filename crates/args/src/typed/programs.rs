@@ -97,6 +97,8 @@ pub(crate) struct Reach {
     #[command(flatten)]
     pub(crate) buffers: Buffers,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -161,6 +163,8 @@ pub(crate) struct Robust {
     #[command(flatten)]
     pub(crate) witness: Witness,
     #[command(flatten)]
+    pub(crate) in_c: super::InC,
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -217,6 +221,8 @@ pub(crate) struct Fence {
     pub(crate) witness: Witness,
     #[command(flatten)]
     pub(crate) buffers: Buffers,
+    #[command(flatten)]
+    pub(crate) in_c: super::InC,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use weakspot_core::Model;
 
-use super::super::values::{Replay, buffers, explored, model, tests};
+use super::super::values::{Replay, buffers, explored, model};
 use super::{Shared, Threads, Witness};
 
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
@@ -97,7 +97,7 @@ unless it is generic or inlined.
 
 `cargo weakspot test` is the same, and `weakspot cargo +TOOLCHAIN test` takes
 another toolchain.",
-    mut_arg("format", |a| a.value_parser(tests())),
+    mut_arg("format", |a| a.value_parser(explored())),
     mut_arg("timeout", |a| a.help("Give up on a test after this time [default: 10s]")),
     mut_arg("threads", |a| a.help(
         "How many tests to explore, and jobs of cargo to run, at a time; by default one per processor"
@@ -246,7 +246,7 @@ pub(crate) struct Explore {
 /// Strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunStrategy {
-    /// Executions with 0, 1 and 2 preemptions, then all of them with dpor.
+    /// All with dpor if there are few; otherwise those with 0, 1 and 2 preemptions first.
     Auto,
     /// With 0, 1, 2, ... preemptions.
     Bounded,

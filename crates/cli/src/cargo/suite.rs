@@ -51,8 +51,11 @@ pub(super) fn explore(
     failed: &[(String, String)],
 ) -> Result<Exit> {
     let since = Instant::now();
-    let shared = &args.shared;
-    let text = shared.format == OutputFormat::Text;
+    let (mut args, xml) = (args.clone(), args.shared.format == OutputFormat::Junit);
+    // Its reports have the words that people read.
+    args.shared.format = if xml { OutputFormat::Text } else { args.shared.format };
+    let (args, shared) = (&args, &args.shared);
+    let text = shared.format == OutputFormat::Text && !xml;
     // One test is explained at once, whatever came out.
     let lines = text && (tests.len() > 1 || !failed.is_empty());
     let (mut exit, mut tested) = pool::run(tests, shared, |test| {
@@ -88,7 +91,7 @@ pub(super) fn explore(
         }
         if lines {
             (answer.out, answer.err) = (out, String::new());
-        } else if shared.format == OutputFormat::Junit {
+        } else if xml {
             (answer.out, answer.err) = (String::new(), String::new());
         }
         pool::Answer {
@@ -134,7 +137,7 @@ pub(super) fn explore(
             eprintln!("note: skipped {note}");
         }
     }
-    if shared.format == OutputFormat::Junit {
+    if xml {
         print!("{}", junit(&shown, since.elapsed()));
     }
     match (tests, &tested[..]) {

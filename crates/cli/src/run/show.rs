@@ -445,6 +445,7 @@ fn robustness(
                             sources: &logged.sources,
                             log: &logged.events,
                             reports,
+                            values: &evidence.values,
                             total: 1,
                             unlisted: 0,
                             events: logged.events.len() as u64,

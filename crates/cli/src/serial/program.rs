@@ -68,13 +68,7 @@ pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
              no --transaction"
         );
     }
-    let common = Common {
-        model: args.model.clone(),
-        buffer_limit: args.buffer_limit,
-        processes: None,
-        language: args.language,
-        shared: shared.clone(),
-    };
+    let common = args.of_programs();
     let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
     let asked = |input: &Input| answer(input, args, &common, &limits);
     let (exit, results) = sweep::run(inputs, shared, asked)?;

@@ -224,7 +224,7 @@ fn real_programs() {
 #[test]
 fn tables_fit() {
     let all: [&[&str]; 6] = [
-        &["programs", "parker", "fig12", "--timeout", "1s"],
+        &["programs", "parker", "--timeout", "1s"],
         &[
             "monitor",
             "--processes",
@@ -236,9 +236,9 @@ fn tables_fit() {
             "--rounds",
             "2",
         ],
-        &["history", "violations", "pairs", "caught", "--quick"],
+        &["history", "violations", "pairs", "caught", "--quick", "--timeout", "1ms"],
         &["serial", "--quick", "lengths"],
-        &["real", "--executions", "20"],
+        &["real", "--executions", "2"],
         &["litmus", "--timeout", "1ms"],
     ];
     for args in all {

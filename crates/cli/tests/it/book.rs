@@ -1,7 +1,7 @@
 //! The README and the tours of the book: every command in them is run, in a folder of its own, and what it prints is
 //! what the page shows. `UPDATE_EXPECT=1` writes the pages anew.
 //!
-//! A block of the language `console` holds commands, each behind `$ `, with their output. A comment `<!-- file: NAME -->` before
+//! A block of the language `console` holds commands, each behind `$ `, with their output; a line `...` stands for lines of it. A comment `<!-- file: NAME -->` before
 //! another block makes that block a file. Times are not compared.
 //!
 //! In the other pages, what stands behind `$ ` in blocks of any language but `text` is run as well, and compared with
@@ -34,9 +34,21 @@ fn as_it_should_be(page: &str, folder: &Path) -> String {
         }
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         if line == "```console" {
-            for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
-                say(&format!("$ {command}"));
-                printed(command, folder).lines().for_each(&mut say);
+            let is_command = |line: &&str| line.starts_with("$ ");
+            for (at, line) in block.iter().enumerate().filter(|(_, line)| is_command(line)) {
+                say(line);
+                let shown: Vec<&str> =
+                    block[at + 1..].iter().copied().take_while(|line| !is_command(line)).collect();
+                let printed = printed(&line[2..], folder);
+                let masked = |lines: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+                    lines.map(masked).collect()
+                };
+                let is_part = shown.iter().any(|line| is_left_out(line))
+                    && is_shown(&masked(&mut shown.iter().copied()), &masked(&mut printed.lines()));
+                match is_part {
+                    true => shown.iter().for_each(|line| say(line)),
+                    false => printed.lines().for_each(&mut say),
+                }
             }
         } else {
             if let Some(name) = file.take() {
@@ -165,9 +177,14 @@ fn masked(line: &str) -> String {
     words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a line stands for those that are left out.
+fn is_left_out(line: &str) -> bool {
+    matches!(line.trim(), "..." | "…")
+}
+
 /// Whether the lines that are printed are those that are shown, with others where `...` stands.
 fn is_shown(shown: &[String], printed: &[String]) -> bool {
-    let is_left_out = |line: &String| matches!(line.trim(), "..." | "…");
+    let is_left_out = |line: &String| is_left_out(line);
     let mut at = 0;
     let mut free = false;
     for part in shown.split_inclusive(is_left_out) {
@@ -261,7 +278,6 @@ fn page_with_commands(path: &Path) -> (usize, Vec<String>) {
         NOT_RUN.iter().all(|(part, _)| !command.contains(part))
             && (tool.exists() || !command.contains("weakspot-certify"))
     };
-    let is_left_out = |line: &str| matches!(line.trim(), "..." | "…");
     let (mut run, mut wrong) = (0, Vec::new());
     let mut real = String::new();
     let mut copied = 0;

@@ -255,3 +255,142 @@ fn folders_of_c_programs_are_read() {
         assert_eq!((names, ran.code), (vec!["a", "b"], Some(0)), "{command}: {}", ran.err);
     }
 }
+
+/// Macros and headers from outside, through questions, witnesses and fences.
+#[test]
+fn options_of_compilers() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c-options");
+    std::fs::create_dir_all(folder.join("include")).expect("a folder");
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let text = "#include <pthread.h>
+#include \"shared.h\"
+static void *left(void *a) { STORE(x, 1); FENCE; r = LOAD(y); return a; }
+static void *right(void *a) { STORE(y, 1); FENCE; s = LOAD(x); return a; }
+int main(void) {
+    pthread_t t[2];
+    pthread_create(&t[0], 0, left, 0);
+    pthread_create(&t[1], 0, right, 0);
+    pthread_join(t[0], 0);
+    pthread_join(t[1], 0);
+    assert(r + s > 0);
+}
+";
+    let header = "#pragma once
+#include <assert.h>
+#include <stdatomic.h>
+#ifndef FENCE
+#define FENCE ((void)0)
+#endif
+#define STORE(x, v) atomic_store_explicit(&(x), v, memory_order_relaxed)
+#define LOAD(x) atomic_load_explicit(&(x), memory_order_relaxed)
+static atomic_int x, y;
+static int r, s;
+";
+    std::fs::write(folder.join("sb.c"), text).expect("written");
+    std::fs::write(folder.join("include/shared.h"), header).expect("written");
+    let (sb, include, witness) = (path("sb.c"), path("include"), path("sb.json"));
+    let ran = run(&["robust", &sb], "");
+    assert!(ran.code == Some(2) && ran.err.contains("-I FOLDER"), "{}", ran.err);
+    let fence = "-DFENCE=__sync_synchronize()";
+    for (options, code) in [(vec![], 1), (vec![fence], 0), (vec![fence, "-U", "FENCE"], 1)] {
+        let asked = |command: &[&str], files: &[&str]| {
+            let folder = ["-I", &include];
+            let args = [command, &folder, &options, files].concat();
+            let ran = run(&args, "");
+            (ran.code, ran.out + &ran.err)
+        };
+        let question = ["robust", "--model", "tso", "--witness", &witness];
+        let (ended, said) = asked(&question, &[&sb]);
+        assert_eq!(ended, Some(code), "{options:?}: {said}");
+        let (ended, said) = asked(&["certify"], &[&sb, &witness]);
+        assert!(ended == Some(0) && said.starts_with("certified"), "{options:?}: {said}");
+        // Without its options it is another program.
+        let ran = run(&["certify", &sb, &witness], "");
+        assert_eq!(ran.code, Some(2), "{options:?}: {}", ran.out);
+        let (ended, said) = asked(&["fence", "--model", "tso"], &[&sb]);
+        assert_eq!(ended, Some(code), "{options:?}: {said}");
+        if code == 1 {
+            assert!(said.contains("__sync_synchronize(); r = LOAD(y)"), "{said}");
+            let (ended, said) = asked(&["show"], &[&sb, &witness]);
+            assert!(ended == Some(0) && said.contains("STORE(x, 1)"), "{options:?}: {said}");
+        }
+    }
+    let ran = run(&["robust", "-D", "2=3", &sb], "");
+    assert!(ran.code == Some(2) && ran.err.contains("NAME=VALUE"), "{}", ran.err);
+}
+
+/// A thread that waits for a condition variable may be woken at any time.
+#[test]
+fn condition_variables() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("condition.c");
+    let text = |wait: &str| {
+        format!(
+            "#include <pthread.h>
+#include <assert.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int ready, data;
+static void *put(void *a) {{
+    pthread_mutex_lock(&m);
+    data = 7;
+    ready = 1;
+    pthread_cond_signal(&c);
+    pthread_mutex_unlock(&m);
+    return a;
+}}
+int main(void) {{
+    pthread_t t;
+    pthread_create(&t, 0, put, 0);
+    pthread_mutex_lock(&m);
+    {wait} (!ready) pthread_cond_wait(&c, &m);
+    assert(data == 7);
+    pthread_mutex_unlock(&m);
+    pthread_join(t, 0);
+}}
+"
+        )
+    };
+    for (wait, code) in [("while", 0), ("if", 1)] {
+        std::fs::write(&file, text(wait)).expect("written");
+        let name = file.to_str().expect("UTF-8");
+        let ran = run(&["reach", "-q", name], "");
+        assert_eq!(ran.code, Some(code), "{wait}: {}{}", ran.out, ran.err);
+        assert_eq!(run(&["robust", "-q", name], "").code, Some(0), "{wait}");
+    }
+}
+
+/// Tickets grow for ever, and nothing can overtake a store: that needs no search.
+#[test]
+fn an_endless_ticket_lock_is_robust() {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tickets.c");
+    let text = "#include <pthread.h>
+#include <stdatomic.h>
+static atomic_ulong now, next;
+static int owners;
+static void *work(void *a) {
+    for (;;) {
+        unsigned long mine = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+        while (atomic_load_explicit(&now, memory_order_acquire) != mine) {}
+        owners++;
+        owners--;
+        atomic_fetch_add_explicit(&now, 1, memory_order_release);
+    }
+    return a;
+}
+int main(void) {
+    pthread_t t[2];
+    pthread_create(&t[0], 0, work, 0);
+    pthread_create(&t[1], 0, work, 0);
+}
+";
+    std::fs::write(&file, text).expect("written");
+    let (name, witness) = (file.to_str().expect("UTF-8"), file.with_extension("json"));
+    let witness = witness.to_str().expect("UTF-8");
+    for model in ["tso", "pso"] {
+        let ran = run(&["robust", "--model", model, "--witness", witness, name], "");
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains("(no access can overtake a store)\n"), "{}", ran.out);
+        let ran = run(&["certify", name, witness], "");
+        assert!(ran.out.contains("certified"), "{}{}", ran.out, ran.err);
+    }
+}

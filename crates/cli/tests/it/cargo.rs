@@ -17,6 +17,47 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// A new library with these tests.
+pub(crate) fn library(name: &str, text: &str) -> PathBuf {
+    let folder = folder(name);
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
+    fs::write(folder.join("src/lib.rs"), text).expect("written");
+    folder
+}
+
+/// How all executions of a library's tests end, which are `random_0`, `random_1`, ... and panic with
+/// `ended` and their numbers; nothing stands for a deadlock.
+pub(crate) fn ends_of<const N: usize>(
+    name: &str,
+    text: &str,
+    tests: usize,
+) -> Vec<BTreeSet<Option<[u32; N]>>> {
+    let ours = ["--format", "json", "--strategy", "dpor", "--model", "tso", "--timeout", "5m"];
+    let ran = cargo("test", &library(name, text), &ours, &[]);
+    let mut found = vec![BTreeSet::new(); tests];
+    for line in ran.out.lines() {
+        let answer: Value = serde_json::from_str(line).expect("JSON");
+        if answer["model"] != "sc" {
+            continue;
+        }
+        let name = answer["file"].as_str().and_then(|file| file.rsplit('_').next());
+        let test: usize = name.and_then(|name| name.parse().ok()).expect("a number");
+        assert_eq!(answer["complete"], true, "{line}");
+        for failure in answer["failures"].as_array().expect("failures") {
+            let text = failure["text"].as_str().unwrap_or_default();
+            let numbers = text.split("ended ").nth(1).map(|numbers| {
+                let mut numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
+                [(); N].map(|()| numbers.next().expect("one more"))
+            });
+            assert!(numbers.is_some() || failure["kind"] == "deadlock", "{failure}");
+            found[test].insert(numbers);
+        }
+    }
+    assert!(found.iter().all(|ends| !ends.is_empty()), "{}", ran.err);
+    found
+}
+
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder").flatten() {
@@ -55,7 +96,7 @@ fn the_corpus_is_as_expected() {
     copy(&corpus, &folder);
     // Executions are counted, so that answers do not depend on time.
     let ours =
-        ["--format", "json", "--executions", "5000", "--timeout", "10m", "--isolate", "memory"];
+        ["--format", "json", "--executions", "1500", "--timeout", "10m", "--isolate", "memory"];
     let ran = cargo("test", &folder, &ours, &["--", "--include-ignored"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     let mut verdicts: BTreeMap<(String, String), String> = BTreeMap::new();
@@ -184,10 +225,7 @@ fn main() {
 
 #[test]
 fn libraries_and_programs() {
-    let folder = folder("small");
-    fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
-    fs::write(folder.join("src/lib.rs"), LIBRARY).expect("written");
+    let folder = library("small", LIBRARY);
     fs::write(folder.join("src/main.rs"), PROGRAM).expect("written");
     let ran = cargo("test", &folder, &["--strategy", "dpor"], &["--lib"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
@@ -356,10 +394,7 @@ fn raised_by_one() {
 /// What is said of the transactions of a test counts in the summary and for the exit code.
 #[test]
 fn transactions_count() {
-    let folder = folder("transactions");
-    fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
-    fs::write(folder.join("src/lib.rs"), TRANSACTIONS).expect("written");
+    let folder = library("transactions", TRANSACTIONS);
     let ran = cargo("test", &folder, &["--transaction", "small::add_one"], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert!(

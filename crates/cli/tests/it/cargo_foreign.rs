@@ -1,9 +1,8 @@
 //! `weakspot cargo test` on crates with code that is not Rust: C of build scripts, archives, assembly.
 
 use std::fs;
-use std::path::PathBuf;
 
-use crate::cargo::{MANIFEST, cargo, folder};
+use crate::cargo::{cargo, library};
 
 /// A build script that compiles C as the crate `cc` would, or with another compiler.
 const SCRIPT: &str = r#"
@@ -43,17 +42,9 @@ fn alone() {
 }
 "#;
 
-fn small(name: &str, library: &str) -> PathBuf {
-    let folder = folder(name);
-    fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
-    fs::write(folder.join("src/lib.rs"), library).expect("written");
-    folder
-}
-
 #[test]
 fn c_of_build_scripts_is_instrumented() {
-    let folder = small("with-c", LIBRARY);
+    let folder = library("with-c", LIBRARY);
     fs::write(folder.join("build.rs"), SCRIPT).expect("written");
     fs::write(folder.join("count.c"), COUNT).expect("written");
     let ran = cargo("test", &folder, &["--strategy", "dpor"], &[]);
@@ -64,7 +55,7 @@ fn c_of_build_scripts_is_instrumented() {
 
 #[test]
 fn other_archives_are_named() {
-    let folder = small("with-archive", LIBRARY);
+    let folder = library("with-archive", LIBRARY);
     let plain =
         SCRIPT.replace("let named", "std::env::set_var(\"COMPILER\", \"gcc\");\n    let named");
     fs::write(folder.join("build.rs"), plain).expect("written");
@@ -127,7 +118,7 @@ fn moves() {
 
 #[test]
 fn assembly_in_rust() {
-    let folder = small("with-asm", ASSEMBLY);
+    let folder = library("with-asm", ASSEMBLY);
     let ran = cargo("test", &folder, &["--strategy", "dpor", "--model", "tso"], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     for part in ["small fences: SC holds, TSO robust", "small updates: SC holds, TSO robust"] {
@@ -136,7 +127,7 @@ fn assembly_in_rust() {
     // A fence between stores is none for a store and a load.
     assert!(ran.out.contains("small stores: SC holds, TSO fails"), "{}", ran.out);
 
-    let folder = small("with-mov", MOVES);
+    let folder = library("with-mov", MOVES);
     let ran = cargo("test", &folder, &["--strategy", "dpor"], &[]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("src/lib.rs:5: assembly `movl"), "{}", ran.out);
@@ -165,7 +156,7 @@ fn sleeps() {
 /// Sleeping orders nothing, which a failure says; files are written for real, but not in the crate.
 #[test]
 fn what_is_outside() {
-    let folder = small("outside", OUTSIDE);
+    let folder = library("outside", OUTSIDE);
     let _ = fs::remove_file(folder.join("made"));
     let ran = cargo("test", &folder, &["--strategy", "dpor", "--scratch"], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);

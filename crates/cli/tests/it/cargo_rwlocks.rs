@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 
-use serde_json::Value;
 use weakspot_core::testing::Rng;
 
-use crate::cargo::{MANIFEST, cargo, folder};
+use crate::cargo::ends_of;
 
 /// What a thread does with two locks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,31 +167,7 @@ fn end_as_by_all_orders() {
     }
     let deadlocks = expected.iter().filter(|ends| ends.contains(&None)).count();
     assert!((1..12).contains(&deadlocks), "{deadlocks}");
-    let folder = folder("rwlocks");
-    fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("Cargo.toml"), MANIFEST).expect("written");
-    fs::write(folder.join("src/lib.rs"), library).expect("written");
-    let ours = ["--format", "json", "--strategy", "dpor", "--model", "tso", "--timeout", "5m"];
-    let ran = cargo("test", &folder, &ours, &[]);
-    let mut found = vec![BTreeSet::new(); expected.len()];
-    for line in ran.out.lines() {
-        let answer: Value = serde_json::from_str(line).expect("JSON");
-        if answer["model"] != "sc" {
-            continue;
-        }
-        let name = answer["file"].as_str().and_then(|file| file.rsplit('_').next());
-        let test: usize = name.and_then(|name| name.parse().ok()).expect("a number");
-        assert_eq!(answer["complete"], true, "{line}");
-        for failure in answer["failures"].as_array().expect("failures") {
-            let text = failure["text"].as_str().unwrap_or_default();
-            let numbers = text.split("ended ").nth(1).map(|numbers| {
-                let mut numbers = numbers.split(' ').map(|n| n.parse().expect("a number"));
-                [(); 4].map(|()| numbers.next().expect("four"))
-            });
-            assert!(numbers.is_some() || failure["kind"] == "deadlock", "{failure}");
-            found[test].insert(numbers);
-        }
-    }
+    let found = ends_of("rwlocks", &library, expected.len());
     for (test, (found, expected)) in found.iter().zip(&expected).enumerate() {
         assert_eq!(found, expected, "random_{test}");
     }

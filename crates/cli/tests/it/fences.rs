@@ -599,3 +599,16 @@ fn witnesses() {
         1
     "#]].assert_eq(&all);
 }
+
+/// Litmus tests in C and for RISC-V get the fences of their own languages.
+#[test]
+fn in_litmus_tests_of_other_languages() {
+    for (file, fence) in [
+        ("corpus/litmus-c/SB+onceonces.litmus", "+\tsmp_mb();"),
+        ("corpus/litmus-c/RV-SB.litmus", "fence rw,rw"),
+    ] {
+        let ran = run(&["fence", "--model", "tso", file], "");
+        assert_eq!(ran.code, Some(1), "{file}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains(fence), "{file}: {}", ran.out);
+    }
+}

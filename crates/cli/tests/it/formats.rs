@@ -180,3 +180,26 @@ fn tables_are_set() {
         assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stdout));
     }
 }
+
+/// Each object of JSON is a test of JUnit's XML, under all questions.
+#[test]
+fn answers_as_tests_of_junit() {
+    let questions: [&[&str]; 7] = [
+        &["litmus", "corpus/litmus/SB.litmus", "corpus/litmus/MP.litmus"],
+        &["reach", "corpus/programs/peterson.weak"],
+        &["robust", "corpus/programs/peterson.weak", "corpus/programs/dekker-simple.weak"],
+        &["fence", "corpus/programs/peterson.weak"],
+        &["monitor", "corpus/traces/dekker.wstrace"],
+        &["serial", "corpus/transactions/task-pool.wstrace", "corpus/programs/task-pool.weak"],
+        &["history", "corpus/histories/store-buffering.wshist"],
+    ];
+    for args in questions {
+        let with = |format| run(&[args, &["--format", format]].concat(), "");
+        let (json, xml) = (with("json"), with("junit"));
+        assert_eq!(xml.code, json.code, "{args:?}");
+        assert!(xml.out.starts_with("<?xml ") && xml.out.ends_with("</testsuites>\n"), "{args:?}");
+        assert_eq!(xml.out.matches("<testcase ").count(), json.out.lines().count(), "{args:?}");
+        let failed = json.out.lines().filter(|line| line.contains("\"verdict\":\"violated\""));
+        assert_eq!(xml.out.matches("<failure ").count(), failed.count(), "{args:?}");
+    }
+}

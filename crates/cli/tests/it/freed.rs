@@ -141,7 +141,8 @@ fn a_free_is_shown_with_buffers() {
 
 #[test]
 fn an_execution_with_a_function_that_returned_is_the_same_again() {
-    let (out, code) = explore("returned.c", RETURNED, &["--format", "json"]);
+    let (out, code) =
+        explore("returned.c", RETURNED, &["--format", "json", "--strategy", "bounded"]);
     assert_eq!(code, Some(1), "{out}");
     let runs = runs(&out, "sc");
     let ends = |kind: &str| {
@@ -150,7 +151,7 @@ fn an_execution_with_a_function_that_returned_is_the_same_again() {
         })
     };
     assert!(ends("return") && ends("exit"), "{out}");
-    let (out, _) = explore("returned.c", RETURNED, &[]);
+    let (out, _) = explore("returned.c", RETURNED, &["--strategy", "bounded"]);
     let numbers: Vec<&str> = out.split("--replay ").skip(1).collect();
     assert!(!numbers.is_empty(), "{out}");
     for number in numbers {

@@ -393,7 +393,7 @@ fn histories_that_cannot_be() {
         "",
         expect![[r#"
         --- standard error
-        error: a client has 1 to 1024 CPUs
+        error: a client has 1 to 65536 CPUs
         --- exit 2
     "#]],
     );

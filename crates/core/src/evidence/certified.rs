@@ -17,6 +17,7 @@ use std::ops::Deref;
 use std::time::Instant;
 
 use crate::evidence::fence_proof::FencesClaimed;
+use crate::evidence::in_order::keeps_order;
 use crate::evidence::inductive::Shows;
 use crate::evidence::monitors::{self, Form};
 use crate::evidence::rejected::Rejected;
@@ -499,6 +500,9 @@ fn search_robust(
     most: usize,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), Rejected> {
+    if *verdict == Verdict::Holds && keeps_order(program, model) {
+        return Ok(());
+    }
     match program.threads.iter().any(|thread| thread.points.len() > MOST_POINTS) {
         true => Err(Rejected::TooLarge(most)),
         false => certify::search_robust_within(program, model, verdict, most, go_on),

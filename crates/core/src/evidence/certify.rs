@@ -6,8 +6,9 @@ pub use crate::history::{history, history_ways, search_history};
 pub use crate::serial::{search_trace, search_transactions, trace, transactions};
 pub use crate::transactional::{search_transactional, transactional};
 
+pub use crate::evidence::in_order::keeps_order;
 pub use crate::evidence::inductive::{
-    Over, Shows, StateSet, inductive, inductive_while, inductive_within, reached,
+    Over, Shows, StateSet, can_show, inductive, inductive_while, inductive_within, reached,
 };
 pub use crate::evidence::rejected::Rejected;
 pub use crate::evidence::replay::replay;

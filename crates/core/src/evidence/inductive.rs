@@ -191,6 +191,13 @@ pub fn reached(
     Some(StateSet { over, states: members.len() as u64, packed })
 }
 
+/// Whether sets of states can show this of a program at all.
+#[must_use]
+pub fn can_show(program: &Program, model: Model, shows: Shows) -> bool {
+    let is_for = |over| Rules::new(program, model, shows, over).is_ok();
+    is_for(Over::Pending) || is_for(Over::Machine)
+}
+
 /// What follows on a state, and what is bad.
 struct Rules {
     program: Program,

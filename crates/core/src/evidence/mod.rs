@@ -4,6 +4,7 @@ pub(crate) mod abstraction;
 pub(crate) mod certified;
 pub mod certify;
 pub mod fence_proof;
+pub(crate) mod in_order;
 pub(crate) mod inductive;
 pub(crate) mod live;
 pub(crate) mod lrat;

@@ -52,6 +52,28 @@ pub struct DelayedRun {
     pub cycle: Vec<Arc>,
 }
 
+/// What an event of a real execution reads and writes in a [`DelayedRun`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayedValue {
+    /// The place of the event in the log.
+    pub event: usize,
+    /// How many bytes it is about.
+    pub len: u32,
+    /// What an update reads, if that is known.
+    pub old: Option<Known>,
+    /// What is read or written, if that is known; of an update what is written.
+    pub value: Option<Known>,
+}
+
+/// A value of a real program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its bits.
+    pub bits: u64,
+    /// How its type says it, if that is known.
+    pub in_words: Option<String>,
+}
+
 /// The oldest pending store of a thread to a location reaches memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedCommit {

@@ -4,6 +4,7 @@
 //!   that is wrong;
 //! - `history_models`: what the models mean: axioms against machines on random histories, the
 //!   known small histories, and which model implies which;
+//! - `in_order`: programs that are robust at a glance, against all executions;
 //! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
 //!   and on single runs;
 //! - `real_time`: models that are about real time: by all orders, axioms and machines with a clock;
@@ -25,6 +26,7 @@
 mod delayed;
 mod history_evidence;
 mod history_models;
+mod in_order;
 mod inductive;
 mod machine_and_axioms;
 mod real_time;

@@ -22,7 +22,7 @@ const LIMITS: Limits = Limits {
 fn corpus() -> Vec<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let mut paths = Vec::new();
-    for folder in ["litmus", "programs", "trencher", "memorax", "c-programs"] {
+    for folder in ["litmus", "litmus-c", "programs", "trencher", "memorax", "c-programs"] {
         for entry in std::fs::read_dir(corpus.join(folder)).expect("a part of the project") {
             let path = entry.expect("a readable folder").path();
             if Format::of_path(&path).is_some() {

@@ -97,6 +97,12 @@ impl Search {
 
 const NONE: u32 = u32::MAX;
 
+/// The evidence that what holds anyway is cyclic.
+fn cyclic(chains: &Chains<'_>, extra: &Extra) -> Result<HistoryEvidence, Limit> {
+    let cycle = walk(chains, extra, |_| Ok(()))?.err().unwrap_or_default();
+    Ok(Explain::strong(chains.ops, chains.ppo, extra).cycle(Within::Global, &cycle))
+}
+
 impl<'a> Order<'a> {
     /// An order that respects what holds anyway; the evidence, if there is none.
     pub(crate) fn new(
@@ -112,30 +118,25 @@ impl<'a> Order<'a> {
         let extra = more.as_ref().unwrap_or(&orders.extra);
         let fixed = Fixed::new(chains, extra);
         let Some(order) = first_order(chains, &readers, &fixed) else {
-            let cycle = match walk(chains, extra, |_| Ok(()))? {
-                Err(cycle) => cycle,
-                Ok(()) => Vec::new(),
-            };
-            let explain = Explain::strong(ops, chains.ppo, extra);
-            return Ok(Err(explain.cycle(Within::Global, &cycle)));
+            return Ok(Err(cyclic(chains, extra)?));
         };
         drop(readers);
         let order = Order::with(chains, &orders.extra, fixed, order, below);
         Ok(Ok(Order { more, ..order }))
     }
 
-    /// The order that these guesses give; `None` if there is no order at all.
+    /// The order that these guesses give; the evidence, if there is no order at all.
     pub(crate) fn guessed(
         chains: &'a Chains<'a>,
         extra: &'a Extra,
         guesses: &[u32],
         meter: &mut Meter<'_>,
-    ) -> Result<Option<Order<'a>>, Limit> {
+    ) -> Result<Result<Order<'a>, HistoryEvidence>, Limit> {
         let below = chains.bytes() + extra.bytes();
         meter.room(below + 160 * guesses.len() as u64 + 32 * extra.len() as u64)?;
         let fixed = Fixed::new(chains, extra);
-        let Some(order) = fixed.by_guesses(guesses) else { return Ok(None) };
-        Ok(Some(Order::with(chains, extra, fixed, order, below)))
+        let Some(order) = fixed.by_guesses(guesses) else { return Ok(Err(cyclic(chains, extra)?)) };
+        Ok(Ok(Order::with(chains, extra, fixed, order, below)))
     }
 
     fn with(

@@ -21,13 +21,15 @@ pub(crate) struct Part {
     pub(crate) vars: Vec<u32>,
 }
 
-/// These operations with what they read, and so on, in rising order.
-pub(crate) fn closed(ops: &History, some: impl IntoIterator<Item = u32>) -> Vec<u32> {
+/// These operations with those that they read, and so on, in rising order.
+pub(crate) fn closed<Sources: IntoIterator<Item = u32>>(
+    mut todo: Vec<u32>,
+    sources: impl Fn(u32) -> Sources,
+) -> Vec<u32> {
     let mut all: HashSet<u32> = HashSet::new();
-    let mut todo: Vec<u32> = some.into_iter().collect();
     while let Some(op) = todo.pop() {
         if all.insert(op) {
-            todo.extend(ops.from(op));
+            todo.extend(sources(op));
         }
     }
     let mut all: Vec<u32> = all.into_iter().collect();

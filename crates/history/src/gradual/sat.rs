@@ -40,15 +40,18 @@ pub(crate) fn complete(orders: &Orders<'_>, meter: &mut Meter<'_>) -> Result<Fou
 }
 
 /// The same from an order that guesses give, without saturation: what is needed of it turns up as
-/// conflicts. `None` if that is too much work, and if the edges are cyclic.
+/// conflicts. `None` if that is too much work.
 pub(crate) fn guessed(
     chains: &Chains<'_>,
     extra: &Extra,
     most_work: u64,
     meter: &mut Meter<'_>,
 ) -> Result<Option<Found>, Limit> {
-    let Some(guesses) = estimate(chains.ops, meter)? else { return Ok(None) };
-    let Some(order) = Order::guessed(chains, extra, &guesses, meter)? else { return Ok(None) };
+    let guesses = estimate(chains, meter)?;
+    let order = match Order::guessed(chains, extra, &guesses, meter)? {
+        Ok(order) => order,
+        Err(evidence) => return Ok(Some(Found::Contradiction(evidence))),
+    };
     drop(guesses);
     let mut theory = OrderTheory { order, first: Vec::new() };
     let mut solver = Solver::new(true);

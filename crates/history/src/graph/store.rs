@@ -76,13 +76,18 @@ impl Readers {
 
     /// The last reader of a write in each thread.
     pub(crate) fn of(&self, w: usize) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.first(w), |&reader| self.after(reader))
+    }
+
+    /// The first of these.
+    pub(crate) fn first(&self, w: usize) -> Option<u32> {
+        Some(self.first[w]).filter(|&reader| reader != NONE)
+    }
+
+    /// The one after a reader, of the same write.
+    pub(crate) fn after(&self, reader: u32) -> Option<u32> {
         let next = self.next.as_ref().unwrap_or(&self.first);
-        let mut at = self.first[w];
-        std::iter::from_fn(move || {
-            let reader = at;
-            at = *next.get(reader as usize)?;
-            Some(reader)
-        })
+        Some(next[reader as usize]).filter(|&reader| reader != NONE)
     }
 }
 

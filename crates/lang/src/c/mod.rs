@@ -9,6 +9,7 @@ mod lower;
 mod memory;
 mod parse;
 mod preprocess;
+mod setting;
 mod specialise;
 #[cfg(test)]
 mod tests;
@@ -19,8 +20,9 @@ mod visit;
 
 use crate::Diagnostic;
 pub(crate) use compile::compile;
+pub use setting::{COptions, Setting};
 
 /// The syntax tree of a text.
-pub(crate) fn parse(text: &str) -> Result<ast::Unit, Diagnostic> {
-    parse::unit(preprocess::preprocess(text)?)
+pub(crate) fn parse(text: &str, setting: &Setting) -> Result<ast::Unit, Diagnostic> {
+    parse::unit(preprocess::preprocess(text, setting)?)
 }

@@ -1,10 +1,12 @@
-//! Macros and conditions of the preprocessor. Headers of the system are known, others are not read.
+//! Macros and conditions of the preprocessor. Headers of the system are known; what others bring stands where they are
+//! included.
 
 use std::collections::HashMap;
 
 use weakspot_core::Span;
 
 use super::parse;
+use super::setting::Setting;
 use super::token::{Kind, Token, tokens};
 use crate::Diagnostic;
 
@@ -48,8 +50,13 @@ const DEFINED: [(&str, u64); 5] = [
 /// Steps of expansion after which a text is refused.
 const MOST_TOKENS: usize = 1_000_000;
 
-/// How deep macros nest.
+/// How deep macros nest, and headers.
 const DEEPEST: usize = 100;
+
+/// Whether a header is one of the system, whose functions and types are known.
+pub(super) fn is_of_system(header: &str) -> bool {
+    HEADERS.contains(&header)
+}
 
 #[derive(Clone, Debug)]
 struct Macro {
@@ -144,42 +151,37 @@ fn follows_name(line: &[Token], token: &Token) -> bool {
 }
 
 /// The tokens of a text after preprocessing.
-pub(super) fn preprocess(text: &str) -> Result<Vec<Token>, Diagnostic> {
-    let all = tokens(text)?;
-    let mut state = State { macros: HashMap::new(), out: Vec::new(), conditions: Vec::new() };
+pub(super) fn preprocess(text: &str, setting: &Setting) -> Result<Vec<Token>, Diagnostic> {
+    let mut state = State {
+        setting,
+        macros: HashMap::new(),
+        out: Vec::new(),
+        conditions: Vec::new(),
+        headers: Vec::new(),
+        once: Vec::new(),
+    };
     for (name, value) in DEFINED {
-        let kind = Kind::Number { value, unsigned: false, long: false, decimal: true };
-        let token = Token { kind, span: Span::default(), first: false, expanded: true };
-        state
-            .macros
-            .insert(name.to_owned(), Macro { params: None, variadic: false, body: vec![token] });
+        let body = vec![number(value, Span::default())];
+        state.macros.insert(name.to_owned(), Macro { params: None, variadic: false, body });
     }
-    let mut i = 0;
-    while i < all.len() {
-        let token = &all[i];
-        if token.first && token.kind == Kind::Sign("#") {
-            let end = (i + 1..all.len()).find(|&j| all[j].first).unwrap_or(all.len());
-            state.directive(token.span, &all[i + 1..end])?;
-            i = end;
-            continue;
-        }
-        // Text up to the next directive, so that a macro's arguments may stand on several lines.
-        let is_directive = |t: &Token| t.first && t.kind == Kind::Sign("#");
-        let end = (i..all.len()).find(|&j| is_directive(&all[j])).unwrap_or(all.len());
-        if state.active() {
-            let expanded = state.expand(&all[i..end], &mut Vec::new(), None)?;
-            state.out.extend(expanded);
-        } else if let Some(last) = all[i..end].last().filter(|t| t.kind == Kind::End) {
-            state.out.push(last.clone());
-        }
-        i = end;
-    }
+    let refused = |why: Diagnostic| {
+        let message = format!("what -D and -U say: {}", why.message);
+        Diagnostic { span: Span::default(), message, ..why }
+    };
+    state.text(&without_end(tokens(&setting.directives).map_err(refused)?)).map_err(refused)?;
+    state.text(&tokens(text)?)?;
     match state.conditions.last() {
         Some(open) => {
             Err(Diagnostic::new(open.span, "this condition is never closed", "expected `#endif`"))
         }
         None => Ok(state.out),
     }
+}
+
+/// The tokens of a text that is not the last.
+fn without_end(mut tokens: Vec<Token>) -> Vec<Token> {
+    tokens.retain(|token| token.kind != Kind::End);
+    tokens
 }
 
 /// An `#if` that is open.
@@ -191,13 +193,76 @@ struct Condition {
     done: bool,
 }
 
-struct State {
+struct State<'a> {
+    setting: &'a Setting,
     macros: HashMap<String, Macro>,
     out: Vec<Token>,
     conditions: Vec<Condition>,
+    /// The headers that are being read.
+    headers: Vec<&'a str>,
+    /// Those that are read once.
+    once: Vec<&'a str>,
 }
 
-impl State {
+impl<'a> State<'a> {
+    fn text(&mut self, all: &[Token]) -> Result<(), Diagnostic> {
+        let is_directive = |t: &Token| t.first && t.kind == Kind::Sign("#");
+        let mut i = 0;
+        while i < all.len() {
+            let token = &all[i];
+            if is_directive(token) {
+                let end = (i + 1..all.len()).find(|&j| all[j].first).unwrap_or(all.len());
+                self.directive(token.span, &all[i + 1..end])?;
+                i = end;
+                continue;
+            }
+            // Text up to the next directive, so that a macro's arguments may stand on several lines.
+            let end = (i..all.len()).find(|&j| is_directive(&all[j])).unwrap_or(all.len());
+            if self.active() {
+                let expanded = self.expand(&all[i..end], &mut Vec::new(), None)?;
+                self.out.extend(expanded);
+            } else if let Some(last) = all[i..end].last().filter(|t| t.kind == Kind::End) {
+                self.out.push(last.clone());
+            }
+            i = end;
+        }
+        Ok(())
+    }
+
+    /// What a header brings stands where it is included.
+    fn include(&mut self, rest: &[Token], span: Span) -> Result<(), Diagnostic> {
+        let Some((name, at)) = header(rest, span) else {
+            return Err(Diagnostic::new(span, "a header is missing here", ""));
+        };
+        let setting = self.setting;
+        let Some(text) = setting.header(&name) else { return refuse_unless_known(rest, &name, at) };
+        let own = self.headers.len();
+        if self.once.contains(&text) {
+            return Ok(());
+        }
+        if own >= DEEPEST {
+            let message = format!("headers include each other more than {DEEPEST} deep");
+            return Err(Diagnostic::new(at, message, ""));
+        }
+        let refused = |why: Diagnostic| {
+            let (line, column) = why.span.line_column(text);
+            let message = format!("in {name}:{line}:{column}: {}", why.message);
+            Diagnostic { span: at, message, ..why }
+        };
+        let tokens = without_end(tokens(text).map_err(refused)?);
+        self.headers.push(text);
+        let (before, conditions) = (self.out.len(), self.conditions.len());
+        self.text(&tokens).map_err(refused)?;
+        self.headers.truncate(own);
+        for token in &mut self.out[before..] {
+            (token.span, token.expanded) = (at, true);
+        }
+        match self.conditions.len() > conditions {
+            true => Err(Diagnostic::new(at, format!("a condition in {name} is never closed"), "")),
+            false => Ok(()),
+        }
+    }
+
     fn active(&self) -> bool {
         self.conditions.iter().all(|c| c.active)
     }
@@ -242,7 +307,10 @@ impl State {
             "undef" => {
                 self.macros.remove(name(rest, *span)?);
             }
-            "include" => include(rest, *span)?,
+            "include" => self.include(rest, *span)?,
+            "pragma" if rest.first().is_some_and(|t| t.kind == Kind::Name("once".to_owned())) => {
+                self.once.extend(self.headers.last());
+            }
             "pragma" | "line" | "ident" | "warning" => {}
             "error" => return Err(Diagnostic::new(*span, "the text refuses to be compiled", "")),
             _ => {
@@ -426,30 +494,33 @@ fn name(line: &[Token], span: Span) -> Result<&str, Diagnostic> {
     }
 }
 
-/// Refuses what is not a header of the system.
-fn include(rest: &[Token], span: Span) -> Result<(), Diagnostic> {
-    let help = "`weakspot run` explores programs of several files";
-    match rest.first() {
-        Some(Token { kind: Kind::Sign("<"), .. }) => {
-            let mut header = String::new();
-            for token in &rest[1..] {
-                match &token.kind {
-                    Kind::Name(n) => header += n,
-                    Kind::Sign(s) if *s != ">" => header += s,
-                    _ => {}
-                }
-            }
-            if HEADERS.contains(&header.as_str()) {
-                return Ok(());
-            }
-            let at = Span { end: rest.last().map_or(span.end, |t| t.span.end), ..rest[0].span };
-            let message = format!("the header `{header}` is not known");
-            Err(Diagnostic::new(at, message, "expected a header of C or pthreads").help(help))
+/// The name of a header, and where it stands.
+fn header(rest: &[Token], span: Span) -> Option<(String, Span)> {
+    let at = Span { end: rest.last().map_or(span.end, |t| t.span.end), ..rest.first()?.span };
+    let mut header = String::new();
+    for token in rest {
+        match &token.kind {
+            Kind::Name(n) | Kind::Text(n) => header += n,
+            Kind::Number { value, .. } => header += &value.to_string(),
+            Kind::Sign(s) if !matches!(*s, "<" | ">") => header += s,
+            _ => {}
         }
-        Some(token) => {
-            let message = "a program is one file";
-            Err(Diagnostic::new(token.span, message, "expected a header of the system").help(help))
-        }
-        None => Err(Diagnostic::new(span, "a header is missing here", "")),
     }
+    Some((header, at))
+}
+
+/// Refuses a header that was not read, unless it is one of the system.
+fn refuse_unless_known(rest: &[Token], header: &str, at: Span) -> Result<(), Diagnostic> {
+    if HEADERS.contains(&header) {
+        return Ok(());
+    }
+    let help =
+        "-I FOLDER says where headers are; `weakspot run` explores programs of several files";
+    Err(match rest.first().map(|token| &token.kind) {
+        Some(Kind::Sign("<")) => {
+            let message = format!("the header `{header}` is not known");
+            Diagnostic::new(at, message, "expected a header of C or pthreads").help(help)
+        }
+        _ => Diagnostic::new(at, format!("the header `{header}` is not found"), "").help(help),
+    })
 }

@@ -1,10 +1,13 @@
 //! Arithmetic against its definition, and messages.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use expect_test::{Expect, expect};
 use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{Expr, Instr, Program};
 
-use crate::{Format, parse};
+use crate::{COptions, Format, Setting, parse, parse_with};
 
 fn program(text: &str) -> Program {
     parse(Format::C, text).unwrap_or_else(|d| panic!("{d:?}\n{text}")).program
@@ -224,7 +227,7 @@ fn what_is_not_supported_is_said() {
     refused(
         "#include \"queue.h\"\n",
         expect![
-            "1:10 a program is one file | expected a header of the system | `weakspot run` explores programs of several files"
+            "1:10 the header `queue.h` is not found |  | -I FOLDER says where headers are; `weakspot run` explores programs of several files"
         ],
     );
     refused("int x;\nint main(void) { y = 1; }", expect!["2:18 `y` is not declared | "]);
@@ -235,9 +238,9 @@ fn what_is_not_supported_is_said() {
         ],
     );
     refused(
-        "pthread_cond_t c;",
+        "pthread_rwlock_t c;",
         expect![
-            "1:1 unknown type `pthread_cond_t` | expected a declaration | `weakspot run` explores compiled programs, with all that C has"
+            "1:1 unknown type `pthread_rwlock_t` | expected a declaration | `weakspot run` explores compiled programs, with all that C has"
         ],
     );
     refused(
@@ -279,6 +282,49 @@ fn what_is_not_supported_is_said() {
             "6:1 more than 64 threads |  | `weakspot run` explores compiled programs, with all that C has"
         ],
     );
+}
+
+/// Options and headers, as compilers take them.
+#[test]
+fn macros_and_headers_from_outside() {
+    let files = [
+        (
+            "a/one.h",
+            "#pragma once\n#include \"two.h\"\n#define TWICE(x) ((x) + (x))\nint one = 1;\n",
+        ),
+        ("a/two.h", "#ifndef TWO\n#define TWO 2\nstatic int two(void) { return TWO; }\n#endif\n"),
+        ("inc/three.h", "enum { THREE = N };\n"),
+        ("a/bad.h", "int x;\nint = 2;\n"),
+    ];
+    let mut read = |path: &Path| {
+        let found = files.iter().find(|(name, _)| Path::new(name) == path);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| ErrorKind::NotFound.into())
+    };
+    let text = "#include \"one.h\"\n#include \"one.h\"\n#include <three.h>\n#include \"two.h\"\n\
+                int main(void) { assert(TWICE(one + two()) + THREE + !defined_here == V); }\n\
+                #ifdef GONE\n#error gone\n#endif\n";
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let options = |define: &[&str], undefine: &[&str]| {
+        COptions::new(&words(define), &words(undefine), vec!["inc".into()])
+    };
+    let good = options(&["N=3", "V=10", "defined_here", "GONE"], &["GONE"]).expect("options");
+    let path = Path::new("a/main.c");
+    let setting = Setting::of(text, path, &good, &mut read);
+    let parsed = parse_with(Format::C, text, &setting).unwrap_or_else(|d| panic!("{d:?}"));
+    let mut edges = parsed.program.threads[0].points.iter().flat_map(|p| &p.edges);
+    assert!(!edges.any(|e| matches!(&e.instr, Instr::Assert(e) if *e != Expr::Const(1))));
+    // Other options make another program of the text, and none leave it as it is.
+    let other = Setting::of(text, path, &options(&["N=4"], &[]).expect("options"), &mut read);
+    assert_ne!(other.identity(text), setting.identity(text));
+    assert_eq!(Setting::default().identity(text), text);
+    for bad in ["2=3", "", "F(=1", "A\nB"] {
+        assert!(options(&[bad], &[]).is_err(), "{bad}");
+    }
+    let text = "int y;\n#include \"bad.h\"\n";
+    let setting = Setting::of(text, path, &COptions::default(), &mut read);
+    let why = parse_with(Format::C, text, &setting).expect_err("it is wrong");
+    let (line, _) = why.span.line_column(text);
+    assert_eq!(line, 2, "{why:?}");
 }
 
 /// No text makes the front end panic: pieces of programs, cut and put together.

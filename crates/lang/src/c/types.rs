@@ -256,9 +256,8 @@ pub(super) fn named(name: &str) -> Option<Type> {
         "atomic_long" | "atomic_llong" | "atomic_intptr_t" | "atomic_ptrdiff_t" => atomic(8, true),
         "atomic_ulong" | "atomic_ullong" | "atomic_uintptr_t" | "atomic_size_t" => atomic(8, false),
         "pthread_t" | "thrd_t" => Some(Type::plain(TypeKind::Thread)),
-        "pthread_mutex_t" | "pthread_spinlock_t" | "mtx_t" | "sem_t" => {
-            Some(Type::plain(TypeKind::Lock))
-        }
+        "pthread_mutex_t" | "pthread_spinlock_t" | "pthread_cond_t" | "mtx_t" | "cnd_t"
+        | "sem_t" => Some(Type::plain(TypeKind::Lock)),
         "pthread_barrier_t" => Some(Type::plain(TypeKind::Barrier)),
         "pthread_attr_t" | "pthread_mutexattr_t" | "pthread_barrierattr_t" | "cpu_set_t" => {
             Some(Type::plain(TypeKind::Attributes))

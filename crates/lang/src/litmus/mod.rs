@@ -52,3 +52,6 @@ pub use test::{Code, Test, assemble, compile, parse, print};
 pub use x86::assemble::{Assembly, AssemblyThread, Placed};
 pub use x86::ast::{Instruction, Mem, MemStyle, Operand};
 pub use x86::registers::{Family, Part, Register};
+
+pub(crate) use c::ast::{Function, Stmt, StmtKind};
+pub(crate) use riscv::ast::Instruction as RiscvInstruction;

@@ -8,10 +8,10 @@ use super::edit::{Edit, before, indent, line_end, line_start};
 use super::{Change, Site};
 use crate::Diagnostic;
 use crate::c::ast::{Block, Stmt, StmtKind};
-use crate::c::parse;
+use crate::c::{Setting, parse};
 
-pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
-    let unit = parse(text)?;
+pub(super) fn sites(text: &str, setting: &Setting) -> Result<Vec<Site>, Diagnostic> {
+    let unit = parse(text, setting)?;
     let mut finder = Finder { text, seen: BTreeSet::new(), sites: Vec::new() };
     for function in &unit.functions {
         let first = function.body.stmts.first().map_or(Span::default(), |s| s.at);

@@ -8,8 +8,9 @@ use weakspot_core::Span;
 
 use super::edit::{Edit, Piece, line_end, line_start};
 use super::{Change, Site};
-use crate::Diagnostic;
-use crate::litmus::{Code, Instruction, Table, ThreadHead, parse};
+use super::{Words, litmus_c};
+use crate::litmus::{Code, Instruction, RiscvInstruction, Table, parse};
+use crate::{Diagnostic, Format};
 
 /// A fence in a new row.
 #[derive(Clone, Debug)]
@@ -25,18 +26,49 @@ pub(super) struct Cell {
 }
 
 pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
-    let test = match parse(text)?.code {
-        Code::X86(table) => table,
-        Code::Riscv(table) => return Err(not_yet(table.threads.first())),
-        Code::C(functions) => return Err(not_yet(functions.first().map(|f| &f.head))),
-    };
+    match parse(text)?.code {
+        Code::X86(table) => in_rows(text, &table),
+        Code::Riscv(table) => in_rows(text, &table),
+        Code::C(functions) => Ok(litmus_c::sites(text, &functions)),
+    }
+}
+
+/// How fences are written in a test.
+pub(super) fn words(text: &str) -> Words {
+    let kernel = ["READ_ONCE", "WRITE_ONCE", "ACCESS_ONCE", "smp_", "spin_lock", "rcu_"];
+    match parse(text).map(|test| test.code) {
+        Ok(Code::Riscv(_)) => Words::Riscv,
+        Ok(Code::C(_)) if kernel.iter().any(|word| text.contains(word)) => Words::Kernel,
+        Ok(Code::C(_)) => Words::C11,
+        _ => Words::Of(Format::Litmus),
+    }
+}
+
+/// An instruction of any machine.
+trait Placed {
+    fn span(&self) -> Span;
+}
+
+impl Placed for Instruction {
+    fn span(&self) -> Span {
+        self.place.0
+    }
+}
+
+impl Placed for RiscvInstruction {
+    fn span(&self) -> Span {
+        self.place.0
+    }
+}
+
+fn in_rows<I: Placed>(text: &str, test: &Table<I>) -> Result<Vec<Site>, Diagnostic> {
     let columns = test.threads.len();
     let mut sites = Vec::new();
     // Per column what came last.
     let mut last: Vec<Option<Span>> = vec![None; columns];
     for (r, row) in test.rows.iter().enumerate() {
-        let line = row_line(text, &test, r);
-        let first = row.iter().find_map(|c| c.instr.as_ref().map(|i| i.place.0));
+        let line = row_line(text, test, r);
+        let first = row.iter().find_map(|c| c.instr.as_ref().map(Placed::span));
         if let (None, Some(span)) = (line, first) {
             let message = "there is no room for fences where rows of the table share a line";
             let help = "`weakspot print` writes each row on a line of its own";
@@ -52,7 +84,7 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
                 }
                 _ => None,
             };
-            let instr = cell.instr.as_ref().map(|i| i.place.0);
+            let instr = cell.instr.as_ref().map(Placed::span);
             if let (Some(below), Some(after)) =
                 (line, last[column].filter(|_| instr.or(labels).is_some()))
             {
@@ -71,19 +103,12 @@ pub(super) fn sites(text: &str) -> Result<Vec<Site>, Diagnostic> {
     Ok(sites)
 }
 
-/// The error that there is no way yet to put fences into such a test.
-fn not_yet(first: Option<&ThreadHead>) -> Diagnostic {
-    let span = first.map_or(Span::default(), |head| head.place.0);
-    let message = "fences are not placed in litmus tests in C and for RISC-V yet";
-    Diagnostic::new(span, message, "expected a test for X86 or X86_64, or another language")
-}
-
 /// The line of a row, if it has one for itself.
-fn row_line(text: &str, test: &Table<Instruction>, row: usize) -> Option<Span> {
+fn row_line<I: Placed>(text: &str, test: &Table<I>, row: usize) -> Option<Span> {
     let content = |row: usize| -> Option<(usize, usize)> {
         let cells = test.rows.get(row)?.iter();
         let spans = cells.flat_map(|c| {
-            c.labels.iter().map(|l| l.at.0).chain(c.instr.as_ref().map(|i| i.place.0))
+            c.labels.iter().map(|l| l.at.0).chain(c.instr.as_ref().map(Placed::span))
         });
         spans
             .map(|s| (s.start as usize, s.end as usize))
@@ -99,8 +124,8 @@ fn row_line(text: &str, test: &Table<Instruction>, row: usize) -> Option<Span> {
     whole.then(|| Span::new(start, semicolon))
 }
 
-/// The new rows: one above each row that has fences, more where a column has several.
-pub(super) fn rows(text: &str, cells: &[(usize, &Cell)]) -> Vec<Edit> {
+/// The new rows: one above each row that has fences, more where a column has several. `words` are those of the fences.
+pub(super) fn rows(text: &str, cells: &[(usize, &Cell)], words: &[&str]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut groups: BTreeMap<usize, Vec<(usize, &Cell)>> = BTreeMap::new();
     for &(fence, cell) in cells {
@@ -123,14 +148,14 @@ pub(super) fn rows(text: &str, cells: &[(usize, &Cell)]) -> Vec<Edit> {
                 }
             };
         }
-        let pieces = rows.iter().flat_map(|row| new_row(text, row)).collect();
+        let pieces = rows.iter().flat_map(|row| new_row(text, row, words)).collect();
         edits.push(Edit { start: at, end: at, pieces, closes: None });
     }
     edits
 }
 
 /// A row with these fences, by column, as wide as the row below.
-fn new_row(text: &str, fences: &BTreeMap<usize, (usize, &Cell)>) -> Vec<Piece> {
+fn new_row(text: &str, fences: &BTreeMap<usize, (usize, &Cell)>, words: &[&str]) -> Vec<Piece> {
     let Some((_, cell)) = fences.values().next() else { return Vec::new() };
     let below = &text[cell.below.start as usize..cell.below.end as usize];
     let mut shapes: Vec<&str> = below.split('|').collect();
@@ -148,8 +173,7 @@ fn new_row(text: &str, fences: &BTreeMap<usize, (usize, &Cell)>) -> Vec<Piece> {
             pieces.push(Piece::Text(format!("{}{labels}{space}", &shape[..margin])));
             pieces.push(Piece::Mark(*fence));
             pieces.push(Piece::Word(*fence));
-            // Both words have six letters.
-            used = margin + labels.chars().count() + space.len() + 6;
+            used = margin + labels.chars().count() + space.len() + words[*fence].len();
         }
         let least = usize::from(used > 0);
         let mut rest = " ".repeat(width.saturating_sub(used).max(least));

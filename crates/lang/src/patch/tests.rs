@@ -216,3 +216,86 @@ fn both_kinds_and_one_row() {
     "#]]
     .assert_eq(&found.patched(&fences));
 }
+
+#[test]
+fn litmus_tests_of_the_kernel() {
+    check(
+        Format::Litmus,
+        "C SB
+{}
+P0(int *x, int *y)
+{
+	WRITE_ONCE(*x, 1);
+	int r0 = READ_ONCE(*y);
+	if (r0) WRITE_ONCE(*x, 2);
+	while (READ_ONCE(*y) == 0) { WRITE_ONCE(*x, 3); }
+}
+P1(int *x, int *y) { WRITE_ONCE(*y, 1); int r0 = READ_ONCE(*x); }
+exists (0:r0=0 /\\ 1:r0=0)
+",
+        expect![[r#"
+            C SB
+            {}
+            P0(int *x, int *y)
+            {
+            	WRITE_ONCE(*x, 1);
+            	smp_mb();
+            	int r0 = READ_ONCE(*y);
+            	smp_mb();
+            	if (r0) { smp_mb(); WRITE_ONCE(*x, 2); }
+            	smp_mb();
+            	while (READ_ONCE(*y) == 0) { smp_mb(); WRITE_ONCE(*x, 3); }
+            }
+            P1(int *x, int *y) { WRITE_ONCE(*y, 1); smp_mb(); int r0 = READ_ONCE(*x); }
+            exists (0:r0=0 /\ 1:r0=0)
+        "#]],
+    );
+}
+
+#[test]
+fn litmus_tests_in_c11_and_for_risc_v() {
+    check(
+        Format::Litmus,
+        "C SB
+{}
+P0(atomic_int *x, atomic_int *y) {
+  atomic_store_explicit(x, 1, memory_order_relaxed);
+  int r0 = atomic_load_explicit(y, memory_order_relaxed);
+}
+exists (0:r0=0)
+",
+        expect![[r#"
+            C SB
+            {}
+            P0(atomic_int *x, atomic_int *y) {
+              atomic_store_explicit(x, 1, memory_order_relaxed);
+              atomic_thread_fence(memory_order_seq_cst);
+              int r0 = atomic_load_explicit(y, memory_order_relaxed);
+            }
+            exists (0:r0=0)
+        "#]],
+    );
+    check(
+        Format::Litmus,
+        "RISCV SB
+{
+0:x5=1; 0:x6=x; 0:x8=y;
+}
+ P0          ;
+ sw x5,0(x6) ;
+ lw x7,0(x8) ;
+exists (0:x7=0)
+",
+        expect![[r#"
+            RISCV SB
+            {
+            0:x5=1; 0:x6=x; 0:x8=y;
+            }
+             P0          ;
+             sw x5,0(x6) ;
+             fence rw,rw ;
+             lw x7,0(x8) ;
+            exists (0:x7=0)
+        "#]],
+    );
+}

@@ -1,10 +1,13 @@
-//! Answers for other programs: SARIF for viewers of findings, annotations for GitHub. Both are made from
-//! the objects of `--format json`, by way of what they have in common: findings with a place.
+//! Answers for other programs: SARIF for viewers of findings, annotations for GitHub, JUnit's XML for services that show
+//! tests. They are made from the objects of `--format json`, by way of what they have in common: findings with a place.
 
 mod github;
+mod junit;
 mod sarif;
 
 pub use github::github;
+pub(crate) use junit::{Case, suites};
+pub use junit::{TestEnd, junit_of_objects};
 pub use sarif::sarif;
 
 use serde_json::Value;

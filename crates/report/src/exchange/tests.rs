@@ -84,3 +84,33 @@ fn places_of_failures() {
         failed(r#"{"kind":"exit","message":"exit code 1"}"#).starts_with("::error file=c%3A%3At,")
     );
 }
+
+#[test]
+fn answers_as_tests() {
+    assert_eq!(
+        junit_of_objects(&OBJECTS[..4].join("\n")),
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<testsuites name=\"weakspot\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"2\" time=\"0.000\">
+  <testsuite name=\"p.weak\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\" time=\"0.000\">
+    <testcase classname=\"p.weak\" name=\"robust TSO\" time=\"0.000\">
+      <failure message=\"under TSO, `r = y` can take effect before `x = 1`\">p.weak:4:9: under TSO, `r = y` can take effect before `x = 1`
+p.weak:3:5: the store that is late: x = 1</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name=\"b\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"2\" time=\"0.000\">
+    <testcase classname=\"b\" name=\"failures TSO\" time=\"0.000\">
+      <failure message=\"assertion: a: b, 100% (under TSO)\">s b.c:7: assertion: a: b, 100% (under TSO)
+sb.c:5: T1 wr x at sb.c:5 reaches memory after rd y at sb.c:5</failure>
+    </testcase>
+    <testcase classname=\"b\" name=\"run PSO\" time=\"0.000\">
+      <skipped message=\"advice: under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it\">sb.c:6:2: under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it
+sb.c:5: the store that is late: wr x by T1</skipped>
+    </testcase>
+    <testcase classname=\"b\" name=\"run TSO\" time=\"0.000\">
+      <skipped message=\"run under TSO is not known: a limit was reached\">b: run under TSO is not known: a limit was reached</skipped>
+    </testcase>
+  </testsuite>
+</testsuites>
+"
+    );
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use weakspot_core::certify::{self, Shows};
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Course, Instr, Names, Program, Quantifier, Value, Verdict, Violation};
 use weakspot_witness::StepJson;
@@ -61,7 +62,7 @@ impl Answer for ReachAnswer<'_> {
     }
 
     fn is_provable(&self) -> bool {
-        true
+        certify::can_show(self.program, self.head.model, Shows::Everything)
     }
 
     fn explained_by(&self) -> Option<(String, String)> {

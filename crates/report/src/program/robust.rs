@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::Serialize;
+use weakspot_core::certify::{self, Shows};
 use weakspot_core::machine::Schedule;
 use weakspot_core::{Course, Model, Names, Program, Value, Verdict};
 use weakspot_witness::StepJson;
@@ -65,7 +66,7 @@ impl Answer for RobustAnswer<'_> {
     }
 
     fn is_provable(&self) -> bool {
-        true
+        certify::can_show(self.program, self.head.model, Shows::Robust)
     }
 
     fn explained_by(&self) -> Option<(String, String)> {
@@ -86,9 +87,12 @@ fn robust_text(a: &RobustAnswer<'_>, style: Style) -> String {
     let _ = match (a.head.verdict, pair) {
         (Verdict::Holds, _) => writeln!(
             out,
-            "robust: every run under {} does what some run under SC does ({} searched)",
+            "robust: every run under {} does what some run under SC does ({})",
             a.head.model,
-            counted(a.states, "state")
+            match a.states {
+                0 => "no access can overtake a store".to_owned(),
+                states => format!("{} searched", counted(states, "state")),
+            }
         ),
         (Verdict::Violated, Some((store, access))) => {
             writeln!(out, "not robust: {}", reordering(run.as_ref(), store, access))

@@ -1,8 +1,11 @@
 //! A run from the events of a log, or of a real execution that was executed again.
 
-use weakspot_core::{DelayedCommit, DelayedRun, End, LogEvent, LogKind, LogTables, Model};
+use weakspot_core::{
+    DelayedCommit, DelayedRun, DelayedValue, End, Known, LogEvent, LogKind, LogTables, Model,
+};
 
 use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, StepKind};
+use super::of_steps::value_of;
 use crate::json::model_key;
 use crate::text::show::plain;
 
@@ -35,12 +38,14 @@ pub fn of_log(
 }
 
 /// The run behind a report: the events on its cycle, then the delayed store, and others on the cycle that
-/// have to be late with it. `sources`: what stands at the sites of the log, if that is known.
+/// have to be late with it. `sources`: what stands at the sites of the log, if that is known; `values`: what is read and
+/// written in it, as far as it is known.
 #[must_use]
 pub fn of_delay(
     tables: &LogTables,
     (log, sources): (&[LogEvent], &[String]),
     delayed: &DelayedRun,
+    values: &[DelayedValue],
 ) -> Run {
     let mut places: Vec<usize> = delayed.cycle.iter().map(|arc| arc.from.index()).collect();
     places.retain(|&place| place < log.len());
@@ -52,6 +57,11 @@ pub fn of_delay(
         let source = site.checked_sub(1).and_then(|site| sources.get(site));
         step.text =
             source.filter(|s| !s.is_empty()).map(|s| plain(s).into_owned()).or(step.text.take());
+        if let Some(known) = values.iter().find(|known| known.event as u64 + 1 == step.n) {
+            let value = |value: &Known| value_of(value.bits, known.len, value.in_words.as_deref());
+            step.old = known.old.as_ref().map(value);
+            step.value = known.value.as_ref().map(value);
+        }
     }
     let access = delayed.access as u64 + 1;
     run.cycle = (delayed.cycle.iter())
@@ -68,6 +78,7 @@ pub fn of_delay(
         late.effect = Some(last + 1);
         let mut commit = RunStep::new(last + 1, late.thread, StepKind::Commit);
         commit.location.clone_from(&late.location);
+        commit.value.clone_from(&late.value);
         commit.of = Some(store);
         run.steps.push(commit);
         let behind = run.cycle.iter().find(|arc| arc.from == store && arc.edge == "po");

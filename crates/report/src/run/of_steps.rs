@@ -68,16 +68,11 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             continue;
         }
         step.location = real.location.map(|location| plain(location).into_owned());
-        let value = |value: u64, in_words: Option<&str>| match in_words {
-            Some(words) => match words.parse() {
-                Ok(number) => RunValue::Number(number),
-                Err(_) => RunValue::Name(plain(words).into_owned()),
-            },
-            None => shown(value, real.len),
-        };
-        // Of more bytes than a word has, only a digest is known.
+        let value = |value: u64, in_words: Option<&str>| value_of(value, real.len, in_words);
+        // Of more bytes than a word has, only a digest is known; that a store overwrites something is no step.
         let known = real.len <= 8;
-        step.old = real.old.filter(|_| known).map(|old| value(old, real.in_words[0]));
+        let old = real.old.filter(|_| known && real.kind == StepKind::Update);
+        step.old = old.map(|old| value(old, real.in_words[0]));
         step.value = real.value.filter(|_| known).map(|new| value(new, real.in_words[1]));
         step.text = real.text.map(|text| plain(text).into_owned());
         step.note = real.note.map(|note| plain(note).into_owned());
@@ -184,6 +179,15 @@ fn relations(run: &Run) -> Vec<RunArc> {
         }
     }
     arcs
+}
+
+/// A value of so many bytes as its type says, or else as what it seems to be.
+pub(super) fn value_of(value: u64, len: u32, in_words: Option<&str>) -> RunValue {
+    match in_words.map(|words| (words, words.parse())) {
+        Some((_, Ok(number))) => RunValue::Number(number),
+        Some((words, Err(_))) => RunValue::Name(plain(words).into_owned()),
+        None => shown(value, len),
+    }
 }
 
 /// A value of so many bytes, as a number with its sign, or as the address that it seems to be.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{
-    DelayedRun, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
+    DelayedRun, DelayedValue, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
 };
 
 use crate::answer::{Answer, Head};
@@ -33,6 +33,8 @@ pub struct MonitorAnswer<'a> {
     pub log: &'a [LogEvent],
     /// The reports, each with the run that shows it.
     pub reports: &'a [(Overtaking, Option<DelayedRun>)],
+    /// What is read and written in these runs, as far as it is known.
+    pub values: &'a [DelayedValue],
     /// How many reports there were, also of the same positions, and of those that are not listed.
     pub total: u64,
     /// How many of these are not listed.
@@ -230,7 +232,7 @@ impl ViolationJson {
             // one than the model is called by.
             run: run.map(|run| {
                 let model = model_key(a.head.model);
-                Run { model, ..of_delay(a.tables, (a.log, a.sources), run) }
+                Run { model, ..of_delay(a.tables, (a.log, a.sources), run, a.values) }
             }),
         }
     }
@@ -376,12 +378,15 @@ fn at_or_event(a: &MonitorAnswer<'_>, place: usize) -> String {
 
 /// The run from the delayed store to its end, as far as the cycle goes through it.
 pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style) -> String {
-    let run = of_delay(a.tables, (a.log, a.sources), delayed);
+    let run = of_delay(a.tables, (a.log, a.sources), delayed, a.values);
     let threads = columns(&run);
     let (store, access) = (delayed.store as u64 + 1, delayed.access as u64 + 1);
-    let did_at = |n: u64| {
-        let event = (n as usize).checked_sub(1).and_then(|at| a.log.get(at));
-        event.map_or(String::new(), |event| did(a.tables, &end(event)))
+    let did_at = |step: &RunStep| {
+        let event = (step.n as usize).checked_sub(1).and_then(|at| a.log.get(at));
+        let did = event.map_or(String::new(), |event| did(a.tables, &end(event)));
+        let value = step.value.as_ref().map_or(String::new(), |value| format!("={value}"));
+        let was = step.old.as_ref().map_or(String::new(), |old| format!(" (was {old})"));
+        format!("{did}{value}{was}")
     };
     let row = |step: &RunStep| {
         let column = threads.iter().position(|&t| t == step.thread).unwrap_or(0);
@@ -392,7 +397,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
                 site: None,
                 source: None,
                 body: Vec::new(),
-                memory: step.location.clone().unwrap_or_default(),
+                memory: step.cell(),
                 marked: true,
             };
         }
@@ -403,7 +408,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         };
         Row {
             column,
-            head: format!("{}. {}", step.n, did_at(step.n)),
+            head: format!("{}. {}", step.n, did_at(step)),
             site: step.site(),
             source: step.text.clone().filter(|_| !a.sources.is_empty()),
             marked: !body.is_empty(),

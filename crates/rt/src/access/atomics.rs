@@ -209,8 +209,7 @@ fn record<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: 
     }
     let seen = old.bits() as u64;
     let (value, old) = match new {
-        Some(new) if kind.updates() => (new.bits() as u64, Some(seen)),
-        Some(new) => (new.bits() as u64, None),
+        Some(new) => (new.bits() as u64, Some(seen)),
         None => (seen, None),
     };
     rt.record(Event::new(area.op(kind), order_of(order), pc).with(value, old));

@@ -43,7 +43,6 @@ fn settle_now(rt: &mut Runtime) {
         thread.buffer.settle();
     }
     let kind = if p.update { OpKind::Update } else { OpKind::Write };
-    let old = p.update.then_some(p.old);
-    let event = Event::new(p.area.op(kind), p.order, p.pc).with(value, old);
+    let event = Event::new(p.area.op(kind), p.order, p.pc).with(value, Some(p.old));
     rt.record(event.orders(p.sync));
 }

@@ -39,7 +39,7 @@ pub struct Event {
     pc: usize,
     /// What was read or written.
     value: Option<u64>,
-    /// What an update has read.
+    /// What an update has read, or a store has overwritten.
     old: Option<u64>,
     /// What it orders.
     sync: Sync,
@@ -53,7 +53,7 @@ impl Event {
         Event { op, order, pc, value: None, old: None, sync: Sync::Usual, seen: op.kind }
     }
 
-    /// The step has read or written this; an update has read `old`.
+    /// The step has read or written this; an update has read `old`, and a store has overwritten it.
     pub fn with(self, value: u64, old: Option<u64>) -> Event {
         Event { value: Some(value), old, ..self }
     }

@@ -28,6 +28,11 @@ fn word(name: &str) -> Option<&str> {
         "mtx_lock" => "mutex_lock",
         "mtx_unlock" => "mutex_unlock",
         "mtx_destroy" => "mutex_destroy",
+        "cnd_init" => "cond_init",
+        "cnd_wait" => "cond_wait",
+        "cnd_signal" => "cond_signal",
+        "cnd_broadcast" => "cond_broadcast",
+        "cnd_destroy" => "cond_destroy",
         _ if ["thrd_create", "mtx_trylock"].contains(&name) || name.starts_with("sem_") => name,
         _ => return None,
     })
@@ -69,6 +74,8 @@ impl Lower<'_> {
             }
             "mutex_destroy"
             | "spin_destroy"
+            | "cond_init"
+            | "cond_destroy"
             | "barrier_destroy"
             | "barrierattr_init"
             | "barrierattr_destroy"
@@ -78,12 +85,18 @@ impl Lower<'_> {
             | "attr_setdetachstate" => {}
             "mutex_lock" | "spin_lock" => {
                 arity(name, args, 1, e)?;
-                let addr = self.lock_place(args)?;
-                let old = self.temp();
-                self.instr(Instr::Update { reg: old, addr, value: Expr::Const(1) });
-                // A thread that finds it taken goes no further. Its runs are those of a thread that
-                // comes when it is free.
-                self.instr(Instr::Assume(not(Expr::Reg(old))));
+                self.take(args)?;
+            }
+            // Who waits may be woken at any time, as the standards say, so that it is enough to let others have the mutex.
+            "cond_wait" => {
+                arity(name, args, 2, e)?;
+                self.lock_place(args)?;
+                self.free(&args[1..], true)?;
+                self.take(&args[1..])?;
+            }
+            "cond_signal" | "cond_broadcast" => {
+                arity(name, args, 1, e)?;
+                self.lock_place(args)?;
             }
             "mutex_trylock" | "spin_trylock" => {
                 arity(name, args, 1, e)?;
@@ -145,11 +158,20 @@ impl Lower<'_> {
             }
             _ => {
                 let message = format!("`{name}` is not supported here");
-                let expected = "threads, mutexes, spin locks, barriers and semaphores are";
+                let expected = "threads, mutexes, spin locks, condition variables, barriers and semaphores are";
                 return Err(Diagnostic::new(e.at, message, expected).help(ELSEWHERE));
             }
         }
         Ok(Some(DONE))
+    }
+
+    /// Takes a lock. A thread that finds it taken goes no further: its runs are those of a thread that comes when it is free.
+    fn take(&mut self, args: &[ast::Expr]) -> Lowering<()> {
+        let addr = self.lock_place(args)?;
+        let old = self.temp();
+        self.instr(Instr::Update { reg: old, addr, value: Expr::Const(1) });
+        self.instr(Instr::Assume(not(Expr::Reg(old))));
+        Ok(())
     }
 
     /// Frees a lock; atomically if others may know it.

@@ -50,7 +50,11 @@ fn known(name: &str) -> Option<(Value, Type)> {
         "true" | "EXIT_FAILURE" | "thrd_busy" | "mtx_recursive" => int(1),
         "thrd_error" | "mtx_timed" => int(2),
         "PTHREAD_BARRIER_SERIAL_THREAD" => int(-1),
-        "false" | "EXIT_SUCCESS" | "PTHREAD_MUTEX_INITIALIZER" | "ATOMIC_FLAG_INIT" => int(0),
+        "false"
+        | "EXIT_SUCCESS"
+        | "PTHREAD_MUTEX_INITIALIZER"
+        | "PTHREAD_COND_INITIALIZER"
+        | "ATOMIC_FLAG_INIT" => int(0),
         "PTHREAD_PROCESS_PRIVATE" | "thrd_success" | "mtx_plain" => int(0),
         "INT_MAX" | "INT32_MAX" => int(Value::from(i32::MAX)),
         "INT_MIN" | "INT32_MIN" => int(Value::from(i32::MIN)),
