@@ -87,7 +87,8 @@ impl Answered {
             parts.push(packed);
             part(answer);
         });
-        // What can be read once only, such as a pipe, is not there the next time.
+        // What can be read once only, such as a pipe, is not there the next time; and what may include other files
+        // may be something else then.
         let Ok(digest) = digest else { return };
         if interrupt::asked() {
             return;
@@ -158,10 +159,10 @@ fn unpacked<T: Row>(mut bytes: &[u8]) -> Option<Known> {
     bytes.is_empty().then_some(known)
 }
 
-/// The SHA-256 of a file.
+/// The SHA-256 of a file that is all of an input. A program in C may include others.
 fn digest(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
-    if !file.metadata()?.is_file() {
+    if !file.metadata()?.is_file() || path.extension().is_some_and(|ending| ending == "c") {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let mut digest = Sha256::new();
