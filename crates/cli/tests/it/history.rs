@@ -604,6 +604,12 @@ fn help() {
                   --window <N>
                       With --follow: how many operations to look at together [default: 100000]
 
+                  --checkpoint <FILE>
+                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+
+                  --resume <FILE>
+                      Go on from this file
+
                   --witness <FILE.json>
                       Write the answer's evidence to this file, for `weakspot certify` (one file, one model)
 

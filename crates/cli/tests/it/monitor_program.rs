@@ -246,7 +246,7 @@ fn witnesses() {
         certified: robust under TSO: violated, by a run of 6 steps that SC does not have
         --- exit 0
         asked: exit Some(1)
-        certified: robust under TSO: holds, by all executions, which SC allows
+        certified: robust under TSO: holds, by its text: no access can overtake a store
         --- exit 0
         asked: exit Some(0)
         certified: robust under TSO: violated, by a run of 8 steps that SC does not have

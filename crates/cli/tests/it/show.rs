@@ -23,7 +23,7 @@ fn witness() -> (tempfile::TempDir, String) {
 fn a_witness_as_text() {
     let (_folder, path) = witness();
     expect![[r#"
-        A run of corpus/programs/dekker-simple.weak under TSO, 6 steps
+        A run of dekker-simple under TSO, 6 steps
 
         start
           memory: x=0 y=0

@@ -566,7 +566,7 @@ fn usage_errors() {
         expect![[r#"
             --- standard error
             error: invalid value 'html' for '--format <FORMAT>'
-              [possible values: text, json, svg, dot, tex, csv, markdown, tabular, sarif, github, litmus7]
+              [possible values: text, json, svg, dot, tex, csv, markdown, tabular, junit, sarif, github, litmus7]
 
             For more information, try '--help'.
             --- exit 2
