@@ -75,13 +75,12 @@ fn source(events: &[LogEvent], tables: &LogTables, run: &DelayedRun) -> Option<S
     let mut waiting: HashMap<u16, VecDeque<usize>> = HashMap::new();
     let mut memory = None;
     let mut commits = run.commits.iter().peekable();
-    for place in 0..=run.access {
+    for (place, event) in events.iter().enumerate().take(run.access + 1) {
         while let Some(commit) = commits.next_if(|commit| commit.before <= place) {
             if commit.loc == access.loc {
                 memory = waiting.get_mut(&commit.thread).and_then(VecDeque::pop_front).or(memory);
             }
         }
-        let event = &events[place];
         match event.kind {
             _ if place == run.access || event.loc != access.loc => {}
             LogKind::Write => waiting.entry(event.thread).or_default().push_back(place),
