@@ -187,7 +187,9 @@ fn cycle(
 ) -> Option<Vec<(usize, usize)>> {
     let edges = edges(execution, relation, node, count);
     let mut best: Option<Vec<(usize, usize)>> = None;
-    for &(start, _) in edges.keys() {
+    let mut starts: Vec<u32> = edges.keys().map(|&(start, _)| start).collect();
+    starts.dedup();
+    for start in starts {
         // Breadth-first, with the edge by which each node was reached.
         let mut reached: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
