@@ -80,6 +80,29 @@ fn memory_is_used_after_it_was_freed() {
     assert_eq!(failure["related"][1]["what"], "allocated here", "{failure}");
 }
 
+/// Who waits for the end of a thread second gets an error, whoever that is.
+#[test]
+fn two_wait_for_the_end_of_one() {
+    let source = "#include <assert.h>
+#include <pthread.h>
+static pthread_t one;
+static void *ends(void *x) { return x; }
+static void *waits(void *x) { assert(!pthread_join(one, 0)); return x; }
+int main(void) {
+    pthread_t two;
+    pthread_create(&one, 0, ends, 0);
+    pthread_create(&two, 0, waits, 0);
+    assert(!pthread_join(one, 0));
+    pthread_join(two, 0);
+}
+";
+    let (out, code) = explore("joins.c", source, &["--strategy", "bounded"]);
+    assert_eq!(code, Some(1), "{out}");
+    for line in ["joins.c:5: !pthread_join(one, 0)", "joins.c:10: !pthread_join(one, 0)"] {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+}
+
 #[test]
 fn exit_codes_are_failures() {
     let source = "#include <stdlib.h>

@@ -72,9 +72,12 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
         // From here on nobody else looks, so that nothing has to be in a buffer.
         step(rt, Op::plain(OpKind::Fence));
     }
-    let value = rt.threads.join(t);
     rt.record(Event::new(op, Order::Plain, pc));
-    Ok(value)
+    // Another thread may have waited for it as well, and been the first.
+    if !rt.threads.get(t).joinable() {
+        return Err(libc::EINVAL);
+    }
+    Ok(rt.threads.join(t))
 }
 
 /// Nobody will wait for a thread.
