@@ -44,10 +44,10 @@ pub use local::{Ended, local};
 #[cfg(feature = "timely")]
 pub use peer::{Joined, Peer};
 #[cfg(feature = "timely")]
-pub use sweep::{digest_file, join_sweep};
+pub use sweep::join_sweep;
 pub use token::Token;
 #[cfg(not(feature = "timely"))]
-pub use without::{Joined, Peer, digest_file, join_sweep};
+pub use without::{Joined, Peer, join_sweep};
 
 /// What is asked, which has to be the same in all processes.
 #[derive(Clone, Debug)]

@@ -1,10 +1,7 @@
 //! The connections of a sweep: all processes are connected with process 0, which hands out inputs.
 
-use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
-
-use sha2::{Digest, Sha256};
 
 use crate::cluster::{Cluster, Place};
 use crate::hosts::Hosts;
@@ -40,24 +37,4 @@ pub fn join_sweep(
     // Many questions may have little time each, which says little about how long a machine takes.
     let patience = timeout.clamp(LEAST, PATIENCE);
     Cluster::star(Place { hosts, process, token, patience, asked_to_stop }, asked)
-}
-
-/// A name for the contents of a file.
-///
-/// # Errors
-///
-/// It cannot be read, or is no file that can be read twice.
-pub fn digest_file(path: &Path) -> io::Result<String> {
-    let mut file = std::fs::File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    let mut digest = Sha256::new();
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut block)? {
-            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-            n => digest.update(&block[..n]),
-        }
-    }
 }

@@ -34,15 +34,6 @@ pub fn join_sweep(
     Err(LEFT_OUT.to_owned())
 }
 
-/// Nobody compares files.
-///
-/// # Errors
-///
-/// Always.
-pub fn digest_file(_: &Path) -> io::Result<String> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 #[expect(missing_docs, clippy::missing_errors_doc, reason = "there is nobody to call them for")]
 impl Peer {
     pub fn process(&self) -> usize {

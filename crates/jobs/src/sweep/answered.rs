@@ -4,18 +4,17 @@
 //! changed is asked about again. What an interrupted question came to is no answer.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use sha2::{Digest, Sha256};
 use weakspot_args::{CheckpointArgs, Shared};
 use weakspot_explore::Keep;
 use weakspot_report::Row;
 
+use super::digest_file;
 use super::message::{number, put_answer, take, take_answer, take_text, text};
 use crate::checkpoint_file::{CheckpointFile, Head};
 use crate::exit::Exit;
@@ -74,7 +73,7 @@ impl Answered {
         job: &impl Fn(&I, &mut dyn FnMut(Answer<T>)),
         part: &mut dyn FnMut(Answer<T>),
     ) {
-        let (name, digest) = (input.name(), digest(input.as_ref()));
+        let (name, digest) = (input.name(), digest_file(input.as_ref()));
         if let Ok(digest) = &digest
             && let Some(parts) = self.find(&name, digest)
         {
@@ -157,20 +156,4 @@ fn unpacked<T: Row>(mut bytes: &[u8]) -> Option<Known> {
         known.insert(name, (digest, parts));
     }
     bytes.is_empty().then_some(known)
-}
-
-/// The SHA-256 of a file that is all of an input. A program in C may include others.
-fn digest(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    if !file.metadata()?.is_file() || path.extension().is_some_and(|ending| ending == "c") {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    let mut digest = Sha256::new();
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut block)? {
-            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-            n => digest.update(&block[..n]),
-        }
-    }
 }

@@ -7,13 +7,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use weakspot_args::Shared;
-use weakspot_cluster::{Peer, digest_file};
+use weakspot_cluster::Peer;
 use weakspot_core::LostProcess;
 use weakspot_report::Row;
 
 use super::lead::{BEAT, OnDefect};
-use super::lost;
 use super::message::{Message, pack, unpack};
+use super::{digest_file, lost};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pool::{self, Answer, Named};

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use weakspot_args::Shared;
-use weakspot_cluster::{Peer, digest_file};
+use weakspot_cluster::Peer;
 use weakspot_core::LostProcess;
 use weakspot_report::Row;
 
 use super::handout::{Handout, Who};
-use super::lost;
 use super::message::{Message, pack, unpack};
+use super::{digest_file, lost};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pool::{self, Answer, Named, News, Post};
