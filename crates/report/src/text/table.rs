@@ -475,7 +475,7 @@ pub(crate) fn fold(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
     }
-    let words: Vec<String> = text.split(' ').map(|word| cut(word, columns)).collect();
+    let words: Vec<String> = text.split(' ').map(|word| cut_word(word, columns)).collect();
     wrap(&words, columns)
 }
 
@@ -492,7 +492,7 @@ pub fn paragraph(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut line = " ".repeat(blanks);
     while let Some(word) = words.next() {
-        line += &cut(word, columns.saturating_sub(width(&line)).max(1));
+        line += &cut_word(word, columns.saturating_sub(width(&line)).max(1));
         let fits = |next: &&str| width(&line) + 1 + width(next) <= columns;
         match words.peek() {
             Some(next) if fits(next) => line.push(' '),
@@ -570,6 +570,11 @@ pub(crate) fn cut_left(text: &str, columns: usize) -> String {
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
+/// A word of a sentence, cut if it is longer: a path so that its file and line stay.
+fn cut_word(word: &str, columns: usize) -> String {
+    if word.contains('/') { cut_left(word, columns) } else { cut(word, columns) }
+}
+
 /// How many columns of a terminal the text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
@@ -607,6 +612,7 @@ mod tests {
         assert_eq!(cut("abcdefg", 6), "abcde…");
         assert_eq!(cut("変数変数", 6), "変数…");
         assert_eq!(cut_left("src/queue.c:14", 11), "…queue.c:14");
+        assert_eq!(paragraph("at src/queue.c:14, which", 12, 0), "at\n…queue.c:14,\nwhich\n");
         let words: Vec<String> = ["x=0", "y=0", "z=0"].map(str::to_owned).into();
         assert_eq!(wrap(&words, 7), ["x=0 y=0", "z=0"]);
         assert_eq!(fold("wr x  at a.c:1", 9), ["wr x  at", "a.c:1"]);

@@ -388,6 +388,11 @@ impl Thread {
         self.life.over
     }
 
+    /// Whether somebody has waited for its end.
+    pub fn is_joined(&self) -> bool {
+        self.life.joined
+    }
+
     /// Whether somebody may still wait for its end.
     pub fn joinable(&self) -> bool {
         !self.life.detached && !self.life.joined

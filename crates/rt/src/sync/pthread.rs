@@ -60,7 +60,7 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
     let pc = rt.pc();
     let t = rt.number(handle).ok_or(libc::ESRCH)?;
     if !rt.threads.get(t).joinable() {
-        return Err(libc::EINVAL);
+        return Err(not_joinable(rt, t, pc));
     }
     if t == rt.threads.current() {
         return Err(libc::EDEADLK);
@@ -75,9 +75,18 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
     rt.record(Event::new(op, Order::Plain, pc));
     // Another thread may have waited for it as well, and been the first.
     if !rt.threads.get(t).joinable() {
-        return Err(libc::EINVAL);
+        return Err(not_joinable(rt, t, pc));
     }
     Ok(rt.threads.join(t))
+}
+
+/// The error of who waits for a thread that nobody can wait for any more. POSIX leaves open what a second join does, and
+/// strategies do not know that it matters who comes first.
+fn not_joinable(rt: &mut Rt, t: usize, pc: usize) -> i32 {
+    if rt.threads.get(t).is_joined() {
+        rt.unsupported("pthread_join for a thread that was joined before", pc);
+    }
+    libc::EINVAL
 }
 
 /// Nobody will wait for a thread.
