@@ -217,9 +217,13 @@ impl Rt {
     }
 
     /// Calls a function of the program. It comes back into the library, with an `Rt` of its own, and
-    /// may switch: so nothing may be borrowed from this one.
+    /// may switch: so nothing may be borrowed from this one. Its calls are over then, and that goes on
+    /// which was handled before.
     pub fn run_program<R>(&mut self, f: impl FnOnce() -> R) -> R {
-        f()
+        let call = entry::frame::latest();
+        let result = f();
+        entry::frame::go_on(call);
+        result
     }
 
     /// Whether the program is under control now, and not between executions.

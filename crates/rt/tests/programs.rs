@@ -346,7 +346,7 @@ fn executions_are_cut_and_counted() {
             finding 1 too-long 1 0 -
             finding 2 too-long 2 0 -
             finding 3 too-long 0 0 -
-            finding 4 too-long 1 0 -
+            finding 4 too-long 1 - -
             finding 5 too-long 2 0 -
             finding 6 too-long 2 0 -
             finding 7 too-long 2 0 -
@@ -376,7 +376,7 @@ fn executions_are_cut_and_counted() {
             finding 2 too-long 2 0 -
             finding 3 too-long 2 0 -
             finding 4 too-long 2 0 -
-            finding 5 too-long 1 0 -
+            finding 5 too-long 1 - -
             finding 6 too-long 0 0 -
             finding 7 too-long 1 0 -
             finding 8 too-long 1 0 -

@@ -16,6 +16,11 @@ pub struct Frame {
     pc: usize,
 }
 
+impl Frame {
+    /// Of a thread that has not called yet: there is no place in the program.
+    pub const NONE: Frame = Frame { registers: [0; 6], pc: 0 };
+}
+
 /// The frame of the latest call into the library.
 pub static FRAME: AtomicPtr<Frame> = AtomicPtr::new(null::<Frame>().cast_mut());
 
@@ -24,8 +29,7 @@ pub static FRAME: AtomicPtr<Frame> = AtomicPtr::new(null::<Frame>().cast_mut());
 pub struct Call(*const Frame);
 
 impl Runtime {
-    /// The latest call of the current thread. The program's own functions call the library, too, so
-    /// this is asked before any of them is called.
+    /// The call of the current thread that is being handled.
     pub fn call(&self) -> Call {
         latest()
     }
@@ -43,6 +47,11 @@ pub fn latest() -> Call {
 }
 
 impl Call {
+    /// What is handled in this frame, which stays where it is as long as that lasts.
+    pub fn in_frame(frame: &Frame) -> Call {
+        Call(frame)
+    }
+
     /// From where the program called.
     pub fn pc(self) -> usize {
         // SAFETY: the first entry is that of `__libc_start_main`, before anybody asks; and a frame

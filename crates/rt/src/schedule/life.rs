@@ -3,6 +3,7 @@
 use weakspot_live::wire::{MemoryChange, Message};
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::entry::frame::{self, Call, Frame};
 use crate::execution::monitors::Event;
 use crate::execution::{ends, exits};
 use crate::report::DEFECT;
@@ -48,6 +49,8 @@ extern "C" fn run(t: usize) -> ! {
     // SAFETY: the coroutine that was left to come here borrows nothing.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
     let rt = &mut rt;
+    let outside = Frame::NONE;
+    frame::go_on(Call::in_frame(&outside));
     begin_turn(rt);
     rt.threads.me_mut().begin();
     rt.record(Event::new(Op::plain(OpKind::Start), Order::Plain, 0));
