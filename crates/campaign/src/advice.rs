@@ -7,6 +7,9 @@
 //! when it is chosen (code that was inlined several times, ways that lead over it): those that show up
 //! later in a finding are added to it.
 
+pub(crate) mod language;
+pub(crate) mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use weakspot_build::source::{FenceKind, Wanted};
@@ -15,13 +18,13 @@ use weakspot_explore::hitting::{self, Clause};
 use weakspot_live::Order;
 use weakspot_live::wire::{Config, Place, PlacedFence};
 
-use crate::accepted::Acceptance;
+use crate::advice::language::missing;
+use crate::advice::sources::{Change, Patch, Sources, named, wanted};
+use crate::explore::findings::{Overtaking, RACE};
 use crate::explore::{Explored, explore_until};
-use crate::findings::{Overtaking, RACE};
-use crate::language::missing;
+use crate::facts::symbols::Symbols;
+use crate::judge::accepted::Acceptance;
 use crate::replay::Replays;
-use crate::sources::{Change, Patch, Sources, named, wanted};
-use crate::symbols::Symbols;
 use crate::{Campaign, Control, Result, Until};
 
 /// So many findings are looked at by the rules of the language.

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use weakspot_core::{Course, DelayedRun, DelayedValue, Limit, LogKind, Model, Verdict};
 use weakspot_live::wire::{Place, TracedStep};
 
-use crate::accepted::Accepted;
 use crate::advice::Advice;
-use crate::debugger::Stop;
-use crate::findings::{Failure, Overtaking, Seen};
-use crate::log::{Logged, Replayed};
+use crate::explore::findings::{Failure, Overtaking, Seen};
+use crate::judge::accepted::Accepted;
+use crate::replay::log::{Logged, Replayed};
+use crate::runtime::debugger::Stop;
 
 /// An answer.
 #[derive(Debug)]

@@ -1,5 +1,14 @@
 //! The phases of an exploration: one strategy after the other, until one has explored everything.
 
+pub(crate) mod config;
+pub(crate) mod course;
+pub(crate) mod findings;
+pub(crate) mod heard;
+pub(crate) mod isolate;
+pub(crate) mod pieces;
+pub(crate) mod record;
+pub(crate) mod sharing;
+
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -7,13 +16,12 @@ use weakspot_core::{Course, Limit, Model};
 use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
-use crate::course::{Contacts, Followed, add_contacts, add_counts, lines};
-use crate::findings::{DOUBTED, Failure, Findings, Seen};
-use crate::heard::Heard;
-use crate::native;
-use crate::pieces::merged;
-use crate::sharing;
-use crate::symbols::Symbols;
+use crate::explore::course::{Contacts, Followed, add_contacts, add_counts, lines};
+use crate::explore::findings::{DOUBTED, Failure, Findings, Seen};
+use crate::explore::heard::Heard;
+use crate::explore::pieces::merged;
+use crate::facts::native;
+use crate::facts::symbols::Symbols;
 use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
 
 /// In auto, so many executions and this share of the time are for a look whether there are few classes of them.
@@ -142,7 +150,7 @@ fn look_plan(watched: bool) -> Plan {
 pub(crate) fn explore(campaign: &Campaign<'_>, base: &Config) -> Result<Explored> {
     // Time has been running since the question was asked.
     let question = campaign.question;
-    let base = if question.profile { &crate::config::profiled(base) } else { base };
+    let base = if question.profile { &crate::explore::config::profiled(base) } else { base };
     explore_until(campaign, base, question.until, Duration::ZERO, question.shared.clone())
 }
 
@@ -449,7 +457,7 @@ impl Exploration<'_> {
             plan,
             executions: most,
             timeout: millis(left).max(1),
-            hang: millis(left / 10).clamp(200, crate::config::HANG),
+            hang: millis(left / 10).clamp(200, crate::explore::config::HANG),
             shared: merged(shared),
             ..self.base.clone()
         }

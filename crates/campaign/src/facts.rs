@@ -1,10 +1,19 @@
 //! What is known about a program before it runs: from its file, and from who built it.
 
+pub(crate) mod channels;
+pub(crate) mod lines;
+pub(crate) mod locks;
+pub(crate) mod native;
+pub(crate) mod symbols;
+pub(crate) mod unseen;
+pub(crate) mod variables;
+
 use std::path::PathBuf;
 
-use crate::child::{Program, find};
-use crate::locks::Locks;
-use crate::{Error, Marks, Question, Result, channels, native, symbols, unseen as hidden};
+use crate::facts::locks::Locks;
+use crate::facts::unseen as hidden;
+use crate::runtime::child::{Program, find};
+use crate::{Error, Marks, Question, Result};
 
 /// What is known.
 #[derive(Clone, Debug)]

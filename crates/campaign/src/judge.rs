@@ -4,22 +4,29 @@
 //! until one could be; the others are in the answer as what they are. So a verdict holds only if nothing
 //! was found and everything was explored.
 
+pub(crate) mod accepted;
+pub(crate) mod consequences;
+pub(crate) mod evidence;
+pub(crate) mod failures;
+pub(crate) mod races;
+pub(crate) mod waits;
+
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::wire::Config;
 
-use crate::accepted::Acceptance;
 use crate::advice::advise;
 use crate::answer::{
     Answer, Consequence, Evidence, Failed, ModelAnswer, Shown, ShownOvertaking, Transactions,
 };
-use crate::debugger::stop;
 use crate::explore::Explored;
-use crate::failures::show_failures;
-use crate::findings::{Overtaking, RACE};
+use crate::explore::findings::{Overtaking, RACE};
+use crate::judge::accepted::Acceptance;
+use crate::judge::failures::show_failures;
+use crate::judge::races::once_per_lines;
 use crate::question::is_executable;
-use crate::races::once_per_lines;
 use crate::replay::Replays;
-use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy, consequences};
+use crate::runtime::debugger::stop;
+use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy};
 
 /// Answers a question with what was explored.
 pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored) -> Result<Answer> {

@@ -20,86 +20,50 @@
 //!
 //! # The files
 //!
-//! `lib.rs` is the way from a question to an answer, and each file a step of it: `config.rs` makes
-//! the one configuration that every run of the program is a variation of (`live/src/wire/config.rs`
-//! writes and reads it), `isolate.rs` finds out whether executions may share a process,
-//! `explore.rs` follows strategies, with several of the program at a time by `sharing.rs` (which can go on another
-//! time by `record.rs`), and
-//! collects what is heard (`heard.rs`) as findings (`findings.rs`), `replay.rs` executes these
-//! again as logs for the monitors (`log.rs`), `judge.rs` makes verdicts of all of them
-//! (`answer.rs`): `failures.rs` says what led to failures, `waits.rs` what threads wait for that
-//! cannot go on, `consequences.rs` looks for executions with store buffers that fail because of a
-//! pair, `accepted.rs` says which pairs the user knows. `advice.rs` finds the fewest changes of the
-//! source (`sources.rs`). `runtime.rs` has the two seams: who runs the program (`child.rs`, several
-//! of it `child/workers.rs`, or in tests a program that is only data), and who has the clock and
-//! Ctrl-C. `facts.rs` is what is known about a program before it runs, with `symbols.rs` (places in
-//! the source), `variables.rs` (names of data, and what values mean by their types), `unseen.rs`, and `channels.rs` and `locks.rs`
-//! (where those of Rust wait). No finding is dropped on the way.
+//! A folder for each step, whose head is the file of the same name: `explore/` has the one configuration that every run of
+//! the program is a variation of (`config.rs`; `live/src/wire/config.rs` writes and reads it), whether executions may
+//! share a process (`isolate.rs`), several of the program at a time (`sharing.rs`), what is kept to go on another time
+//! (`record.rs`), and what is heard (`heard.rs`) as findings; `replay/` the logs of what was executed again and the names in
+//! it; `judge/` what led to failures, what threads wait for, executions with store buffers that fail because of a pair
+//! (`consequences.rs`), which pairs the user knows (`accepted.rs`), and evidence; `advice/` changes of the source and what
+//! the language asks for. `facts/` is what is known about a program before it runs: places in the source (`symbols.rs`), names
+//! of data (`variables.rs`), what is unseen, where channels and locks of Rust wait. `runtime.rs` has the two seams: who runs
+//! the program (`runtime/child.rs`, or in tests a program that is only data), and who has the clock and Ctrl-C.
 
-mod accepted;
 mod advice;
 mod answer;
-mod channels;
-mod child;
-mod config;
-mod consequences;
-mod course;
-mod debugger;
-mod delayed;
 mod error;
-mod evidence;
 mod explore;
 mod facts;
-mod failures;
-mod findings;
-mod heard;
-mod isolate;
 mod judge;
-mod language;
-mod lines;
-mod locks;
-mod log;
-mod measure;
-mod memory;
-mod names;
-mod native;
-mod pieces;
 mod question;
-mod races;
-mod record;
 mod replay;
 mod runtime;
-mod sharing;
-mod sources;
-mod symbols;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod unseen;
-mod variables;
-mod waits;
 
-pub use accepted::Accepted;
+pub use advice::sources::Patch;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
     Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
     ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
-pub use child::{Child, Linked, Program, libraries, status_text};
-pub use debugger::Stop;
 pub use error::{Error, Result};
-pub use evidence::{Unconfirmed, confirmed, evidence};
+pub use explore::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
+pub use explore::record::Record;
 pub use facts::Facts;
-pub use findings::{Failure, Findings, Overtaking, Seen, Unserializable};
-pub use locks::Locks;
-pub use log::{Logged, Replayed};
-pub use measure::{Measured, measure};
+pub use facts::locks::Locks;
+pub use facts::symbols::has_harness;
+pub use judge::accepted::Accepted;
+pub use judge::evidence::{Unconfirmed, confirmed, evidence};
 pub use question::{Isolate, Marks, Question, Strategy, Until};
-pub use record::Record;
+pub use replay::log::{Logged, Replayed};
+pub use runtime::child::{Child, Linked, Program, libraries, status_text};
+pub use runtime::debugger::Stop;
+pub use runtime::measure::{Measured, measure};
 pub use runtime::{Control, Ended, Runtime, Shared, SoFar, Start};
-pub use sources::Patch;
-pub use symbols::has_harness;
 
 /// How many findings of a model, and how many failures, are executed again to be shown.
 pub(crate) const MOST_SHOWN: usize = 100;
@@ -120,11 +84,11 @@ pub struct Campaign<'a> {
 impl Campaign<'_> {
     /// Explores the program and answers.
     pub fn answer(&self) -> Result<Answer> {
-        let mut base = config::base(self.question, self.facts);
-        let remark = isolate::decide(self, &mut base)?;
+        let mut base = explore::config::base(self.question, self.facts);
+        let remark = explore::isolate::decide(self, &mut base)?;
         let mut explored = explore::explore(self, &base)?;
         explored.remarks.splice(0..0, remark);
-        let libraries = explored.symbols.files().flat_map(native::unseen_in_library);
+        let libraries = explored.symbols.files().flat_map(facts::native::unseen_in_library);
         let unseen: Vec<String> = self.facts.unseen.iter().cloned().chain(libraries).collect();
         explored.heed_unseen(&unseen);
         judge::judge(self, &base, &explored)

@@ -3,6 +3,11 @@
 //! It takes as long as the question has time, and a little longer if exploring has used it up: what
 //! was found should be shown. After Ctrl-C there is only a moment.
 
+pub(crate) mod delayed;
+pub(crate) mod log;
+pub(crate) mod memory;
+pub(crate) mod names;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -14,13 +19,12 @@ use weakspot_live::wire::{
 };
 use weakspot_live::{Choices, Plan};
 
-use crate::delayed;
 use crate::explore::Explored;
-use crate::findings::{Failure, Seen};
-use crate::log::Replayed;
-use crate::names::{Block, Names, Owners};
-use crate::pieces::merged;
-use crate::symbols::{Frame, Symbols, called, is_of_atomics};
+use crate::explore::findings::{Failure, Seen};
+use crate::explore::pieces::merged;
+use crate::facts::symbols::{Frame, Symbols, called, is_of_atomics};
+use crate::replay::log::Replayed;
+use crate::replay::names::{Block, Names, Owners};
 use crate::{Campaign, Ended, Result, Start};
 
 /// How much longer than the question has time, beside a tenth of it.

@@ -1,5 +1,9 @@
 //! The two seams of an exploration: who runs the program, and who listens to how far it is.
 
+pub(crate) mod child;
+pub(crate) mod debugger;
+pub(crate) mod measure;
+
 use std::time::Duration;
 
 use weakspot_live::Parts;

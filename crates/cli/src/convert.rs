@@ -1,5 +1,7 @@
 //! `weakspot convert`.
 
+mod history;
+
 use std::io::{IsTerminal, Read};
 
 use anyhow::{Result, anyhow, bail};
@@ -8,7 +10,6 @@ use weakspot_input::source;
 use weakspot_trace::{HistoryFormat, LogFormat, LogReader, LogWriter, Next, WriteError};
 
 use crate::args::ConvertArgs;
-use crate::convert_history;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::output::{Sink, is_same_file};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     };
     let to_history = match to {
         Some(key) => key.history(),
-        None => convert_history::by_ending(output),
+        None => history::by_ending(output),
     };
     if to_log.is_none() && to_history.is_none() {
         bail!("the ending of the output names no format: expected {ENDINGS}, or --format");
@@ -49,9 +50,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
         () if to_log.is_none() || is_known && from_log.is_none() => true,
         () if to_history.is_none() || is_known && from_history.is_none() => false,
         () => {
-            let (first, again) = convert_history::peek(source)?;
+            let (first, again) = history::peek(source)?;
             source = again;
-            convert_history::looks_like_one(&first)
+            history::looks_like_one(&first)
         }
     };
     let to_terminal = output.as_os_str() == "-" && std::io::stdout().is_terminal();
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     let sink = || Sink::create(Some(output));
     match (is_history, to_history, to_log) {
         (true, Some(to), _) if from_history.is_some() || !is_known => {
-            convert_history::convert(&name, source, from_history, sink()?, to, *quiet)?;
+            history::convert(&name, source, from_history, sink()?, to, *quiet)?;
         }
         (false, _, Some(to)) if from_log.is_some() || !is_known => {
             convert_log(&name, source, from_log, sink()?, to, *quiet)?;

@@ -1,5 +1,8 @@
 //! `weakspot history`.
 
+pub(crate) mod follow;
+mod transactional;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ use weakspot_report::{
 use weakspot_trace::{HistoryFormat, LogError, OpenRead, Recorded, UnwrittenRead};
 
 use crate::args::HistoryCheckArgs;
-use crate::transactional::{self, Came};
+use crate::history::transactional::Came;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{self, Job, Written, is_unread, line_of, summarise};

@@ -1,6 +1,7 @@
 //! `weakspot litmus`.
 
 mod cells;
+mod on_cpu;
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &LitmusArgs) -> Result<Exit> {
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
     if let Some(runs) = args.runs {
-        return crate::on_cpu::run(args, &inputs, runs);
+        return on_cpu::run(args, &inputs, runs);
     }
     let (exit, results) = sweep::run(&inputs, &common.shared, |input| answer(input, args))?;
     let text = || litmus_summary(&results);

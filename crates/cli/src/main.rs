@@ -10,15 +10,11 @@ mod cluster;
 mod compare;
 mod compile;
 mod convert;
-mod convert_history;
 mod fence;
-mod follow;
 mod generate;
 mod history;
 mod litmus;
 mod monitor;
-mod monitor_program;
-mod on_cpu;
 mod print;
 mod reach;
 mod record;
@@ -30,7 +26,6 @@ mod serial;
 mod serve;
 #[cfg(feature = "show")]
 mod show;
-mod transactional;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -79,10 +74,10 @@ fn main() -> ExitCode {
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
         Command::Fence(args) => fence::run(&args),
-        Command::Monitor(args) if args.program => monitor_program::run(&args),
+        Command::Monitor(args) if args.program => monitor::program::run(&args),
         Command::Monitor(args) => monitor::run(&args),
         Command::Serial(args) => serial::run(&args),
-        Command::History(args) if args.follow => follow::run(&args),
+        Command::History(args) if args.follow => history::follow::run(&args),
         Command::History(args) => history::run(&args),
         Command::Certify(args) => certify::run(args),
         Command::Compare(args) => compare::run(&args),

@@ -1,5 +1,7 @@
 //! `weakspot monitor` on logs.
 
+pub(crate) mod program;
+
 use std::path::PathBuf;
 use std::time::Instant;
 

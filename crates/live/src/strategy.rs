@@ -1,5 +1,15 @@
 //! Who runs next: the one question that every way of exploring a program answers.
 
+pub(crate) mod bounded;
+pub(crate) mod closed;
+pub(crate) mod dpor;
+pub(crate) mod pct;
+pub(crate) mod plan;
+pub(crate) mod random;
+pub(crate) mod replay;
+pub(crate) mod rf;
+pub(crate) mod share;
+
 use crate::{Agent, Op, OpKind};
 
 /// A way of exploring the executions of a program, one after the other. The program is

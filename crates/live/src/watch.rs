@@ -10,17 +10,26 @@
 //! Each execution stands for all those of its class (`class.rs`): what is reported does not depend
 //! on the order of steps that have nothing to do with each other.
 
+pub(crate) mod added;
+pub(crate) mod advice;
+pub(crate) mod class;
+pub(crate) mod compiled;
+pub(crate) mod late;
+pub(crate) mod overlap;
+pub(crate) mod profile;
+pub(crate) mod races;
+
 use rustc_hash::FxHashMap;
 use weakspot_core::serial::Question;
 use weakspot_core::{Drain, LogKind, Model};
 use weakspot_serial::Follow;
 
 use crate::Extra;
-use crate::added::Added;
-use crate::class::{Classes, Pair};
-use crate::compiled::{Names, compile};
-use crate::overlap::overtaken;
 use crate::step::Step;
+use crate::watch::added::Added;
+use crate::watch::class::{Classes, Pair};
+use crate::watch::compiled::{Names, compile};
+use crate::watch::overlap::overtaken;
 
 /// An access that can overtake a pending store, by the program addresses of the two.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use weakspot_core::{
 };
 
 use self::wrong::Wrong;
+use super::databases::transactions::{self, Marks, Raw, RecordedTxns};
 use super::scan::{Place, hex};
-use super::transactions::{self, Marks, Raw, RecordedTxns};
 use crate::error::LogError;
 use crate::names::Index;
 

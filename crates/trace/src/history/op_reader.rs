@@ -6,10 +6,11 @@ use std::io::Read;
 use weakspot_core::{LoggedOp, OpNames};
 
 use super::build::Builder;
+use super::databases::plume;
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, is_idle, unread};
 use super::scan::Place;
-use super::{Columns, HistoryFormat, axe, csv, json, plume, text};
+use super::{Columns, HistoryFormat, axe, csv, json, text};
 use crate::error::LogError;
 use crate::source::{LONGEST, Source};
 

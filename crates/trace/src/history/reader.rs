@@ -3,11 +3,12 @@
 use std::io::Read;
 
 use super::build::{Builder, OpenRead, Recorded};
+use super::databases::transactions::RecordedTxns;
+use super::databases::{dbcop, dbcop_json, edn, elle, plume};
 use super::decoder::{Decoded, Decoder};
 use super::items::{Items, unread};
 use super::scan::Place;
-use super::transactions::RecordedTxns;
-use super::{Columns, HistoryFormat, axe, csv, dbcop, dbcop_json, edn, elle, json, plume, text};
+use super::{Columns, HistoryFormat, axe, csv, json, text};
 use crate::error::{LogError, UnwrittenRead};
 use crate::source::{LONGEST, Source};
 

@@ -1,0 +1,94 @@
+//! The loops in which channels of Rust's standard library wait for another thread. They are generic, so that
+//! they are compiled and instrumented with the program, and they count how often they went round, which
+//! decides nothing but how long they wait: the runtime library is told which calls are in them, so that it does
+//! not take the count for something that ends them.
+
+use std::path::Path;
+
+use addr2line::Loader;
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use weakspot_live::x86::{Flow, instruction};
+
+use crate::Result;
+use crate::facts::symbols::unread;
+
+/// The channels: unbounded, bounded, and those that hand over from thread to thread. What they share, such as
+/// waiting for a time, is elsewhere.
+const CHANNELS: [&str; 3] =
+    ["std::sync::mpmc::list::", "std::sync::mpmc::array::", "std::sync::mpmc::zero::"];
+/// How compilers write what all of them begin with.
+const MANGLED: &str = "4sync4mpmc";
+
+/// Calls from the code of channels: how far from the beginning of the program, and how long. None if there is
+/// no debug information, because code of the user, such as what drops a message, may be among it.
+pub(crate) fn waits(program: &Path) -> Result<Vec<(u64, u64)>> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
+    let mut calls = Vec::new();
+    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
+        let Ok(name) = symbol.name() else { continue };
+        // Others have it in the names of their types.
+        if !name.contains(MANGLED) || !is_channel(&addr2line::demangle_auto(name.into(), None)) {
+            continue;
+        }
+        let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
+        let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
+        let Some(code) = code.flatten() else { continue };
+        let mut at = 0;
+        while let Some(next) = instruction(&code[at..]) {
+            if matches!(next.flow, Flow::Call(_)) {
+                calls.push((symbol.address() + at as u64, next.len as u64));
+            }
+            at += next.len;
+        }
+    }
+    if calls.is_empty() {
+        return Ok(calls);
+    }
+    let Ok(loader) = Loader::new(program) else { return Ok(Vec::new()) };
+    calls.retain(|&(address, _)| is_of_channel(&loader, address));
+    calls.iter_mut().for_each(|(address, _)| *address -= base);
+    calls.sort_unstable();
+    calls.dedup();
+    Ok(calls)
+}
+
+fn is_channel(function: &str) -> bool {
+    let name = function.trim_start_matches('<');
+    CHANNELS.iter().any(|channel| name.starts_with(channel))
+}
+
+/// Whether the source of a call is in a channel, and not in what was inlined into it, but for atomics.
+fn is_of_channel(loader: &Loader, address: u64) -> bool {
+    const ATOMICS: &str = "core::sync::atomic::";
+    let Ok(mut frames) = loader.find_frames(address) else { return false };
+    while let Ok(Some(frame)) = frames.next() {
+        let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
+        let Some(name) = name else { return false };
+        if !name.trim_start_matches('<').starts_with(ATOMICS) {
+            return is_channel(&name);
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_channel;
+
+    #[test]
+    fn which_functions_are_of_channels() {
+        for (function, expected) in [
+            ("<std::sync::mpmc::list::Channel<i32>>::start_recv", true),
+            ("std::sync::mpmc::list::Slot<T>::wait_write", true),
+            ("<std::sync::mpmc::zero::Channel<i32>>::recv::{closure#1}", true),
+            // It asks for the time.
+            ("<std::sync::mpmc::context::Context>::wait_until", false),
+            ("core::ptr::drop_in_place::<std::sync::mpmc::array::Channel<i32>>", false),
+            ("mine::std::sync::mpmc::list::Channel", false),
+        ] {
+            assert_eq!(is_channel(function), expected, "{function}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Code of a program that nobody has instrumented, although it is neither libc nor the standard library of
+//! Rust: objects and archives that build scripts link in, shared libraries, assembly of C that `weakspot cc`
+//! could not see through.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use object::read::archive::ArchiveFile;
+use object::{Object, ObjectSection, ObjectSymbol};
+use weakspot_build::{COMPILED, UNSEEN};
+
+use crate::Result;
+use crate::facts::symbols::unread;
+use crate::runtime::child::Linked;
+
+/// Shared libraries whose effects are known: those of the system, and ours.
+const KNOWN: [&str; 11] = [
+    "libc.so",
+    "libm.so",
+    "libpthread.so",
+    "libdl.so",
+    "librt.so",
+    "libutil.so",
+    "ld-linux",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libweakspot_rt.so",
+    "linux-vdso.so",
+];
+
+/// What is not instrumented in a program, by name.
+pub(crate) fn unseen(program: &Path, linked: &Linked) -> Result<Vec<String>> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let mut found = noted(&file);
+    let defined: HashSet<&[u8]> =
+        file.symbols().filter(|s| !s.is_undefined()).filter_map(|s| s.name_bytes().ok()).collect();
+    let own = linked.assembly.iter().filter(|(function, _)| defined.contains(function.as_bytes()));
+    found.extend(own.map(|(_, what)| what.clone()));
+    for path in &linked.archives {
+        // What is not there was not linked.
+        let Ok(bytes) = std::fs::read(path) else { continue };
+        let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match ArchiveFile::parse(&*bytes) {
+            Ok(archive) => {
+                for member in archive.members().flatten() {
+                    let name = String::from_utf8_lossy(member.name()).into_owned();
+                    if member.data(&*bytes).is_ok_and(|data| is_unseen(data, &defined)) {
+                        found.push(format!("{shown}({name})"));
+                    }
+                }
+            }
+            Err(_) if is_unseen(&bytes, &defined) => found.push(shown),
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an object is part of a program that defines these symbols, and was made by another compiler.
+fn is_unseen(object: &[u8], defined: &HashSet<&[u8]>) -> bool {
+    let Ok(file) = object::File::parse(object) else { return false };
+    let ours = comments(&file).iter().any(|comment| comment.starts_with(COMPILED))
+        || file.symbols().any(|s| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_")));
+    let has_code = |s: &object::Symbol<'_, '_>| {
+        s.kind() == object::SymbolKind::Text && s.is_global() && !s.is_undefined()
+    };
+    let mut functions = file.symbols().filter(has_code);
+    !ours && functions.any(|s| s.name_bytes().is_ok_and(|name| defined.contains(name)))
+}
+
+/// Assembly in C that could not be seen through, and objects of other compilers: ours has left a note.
+fn noted(file: &object::File<'_>) -> Vec<String> {
+    let mut found: Vec<String> = comments(file)
+        .iter()
+        .filter_map(|comment| comment.strip_prefix(UNSEEN))
+        .map(|what| what.trim().to_owned())
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What compilers say about themselves.
+fn comments(file: &object::File<'_>) -> Vec<String> {
+    let section = file.section_by_name(".comment");
+    let data = section.and_then(|section| section.data().ok()).unwrap_or(&[]);
+    data.split(|byte| *byte == 0)
+        .filter(|text| !text.is_empty())
+        .map(|text| String::from_utf8_lossy(text).into_owned())
+        .collect()
+}
+
+/// What is not instrumented in a file that is mapped into a program: all of a shared library that nobody has
+/// instrumented and whose effects are not known, or what one of ours has notes about.
+pub(crate) fn unseen_in_library(path: &Path) -> Vec<String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains(".so") || KNOWN.iter().any(|known| name.starts_with(known)) {
+        return Vec::new();
+    }
+    let whole = || vec![path.display().to_string()];
+    let Ok(bytes) = std::fs::read(path) else { return whole() };
+    let Ok(file) = object::File::parse(&*bytes) else { return whole() };
+    let is_ours =
+        |s: object::Symbol<'_, '_>| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_"));
+    if file.dynamic_symbols().any(is_ours) { noted(&file) } else { whole() }
+}
