@@ -153,6 +153,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Torn(_) => "torn",
                 Limit::Window(_) => "window",
                 Limit::Overlap => "overlap",
+                Limit::Conditional => "conditional",
                 Limit::Executions(_) => "executions",
                 Limit::Preemptions(_) => "preemptions",
                 Limit::Steps(_) => "steps",

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 use weakspot_core::machine::Schedule;
 use weakspot_core::why_not::{NoReason, WhyNot, why_not};
-use weakspot_core::{Model, Value};
+use weakspot_core::{Limit, Model, Value};
 use weakspot_explore::{Judgement, NoAnswer, Outcomes, Strategy, outcomes, outcomes_kept};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
@@ -66,7 +66,7 @@ fn answer(input: &Input, args: &LitmusArgs) -> Answer<LitmusResult> {
         args,
         job: Job::new(&args.common.shared, &args.common.model, "litmus", input.name()),
     };
-    if let Some((source, parsed)) = job.job.read(input) {
+    if let Some((source, parsed)) = job.job.read_in_part(input) {
         let parsed = parsed.with_observed_asked();
         if !parsed.program.forbidden.is_empty() && !args.common.shared.quiet {
             job.job.answer.err +=
@@ -129,6 +129,9 @@ impl Litmus<'_> {
                 return;
             }
         };
+        if parsed.too_strong.is_some() && model != Model::Sc {
+            found.stopped.get_or_insert(Limit::Conditional);
+        }
         let judged = match found.judge(program, model) {
             Ok(judged) => judged,
             Err(rejected) => {

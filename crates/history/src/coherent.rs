@@ -9,7 +9,7 @@
 //!
 //! Time and memory are linear, but for the sorting of blocks by variable.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weakspot_core::{
@@ -24,8 +24,8 @@ use crate::answer::{Answer, DecidedBy};
 /// one.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// From how many blocks of a cycle a shorter one is looked for, and how many pairs are followed for
-/// that, per block.
+/// From how many blocks of a cycle a shorter one is looked for, and how many operations are looked at for that, per
+/// operation of the variable.
 const STARTS: usize = 256;
 const FOLLOWED: usize = 16;
 
@@ -246,6 +246,68 @@ impl<'a> Blocks<'a> {
         found.cycle()
     }
 
+    /// A cycle of fewer pairs, each of operations of one thread on the variable of the cycle, if there is one through
+    /// a block of it.
+    fn shorter(&self, mut best: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+        let ops = self.ops;
+        let var = ops.var(best[0].1);
+        let is_here = |&op: &u32| ops.kind(op) != OpKind::Fence && ops.var(op) == var;
+        let of: Vec<Vec<u32>> =
+            (0..ops.threads()).map(|t| ops.of_thread(t).filter(is_here).collect()).collect();
+        // Where each thread comes to each block first.
+        let mut first: Vec<(u32, usize, usize)> = Vec::new();
+        for (t, of) in of.iter().enumerate() {
+            first.extend(of.iter().enumerate().map(|(at, &op)| (self.block_of(op), t, at)));
+        }
+        first.sort_unstable();
+        first.dedup_by_key(|&mut (block, t, _)| (block, t));
+        let threads_of = |block: u32| {
+            let start = first.partition_point(|&(other, ..)| other < block);
+            first[start..].iter().take_while(move |&&(other, ..)| other == block)
+        };
+        let starts: Vec<u32> = best.iter().take(STARTS).map(|&(a, _)| self.block_of(a)).collect();
+        let mut budget = FOLLOWED * first.len();
+        for start in starts {
+            // The pair by which each block was found, and from where on all of a thread was.
+            let mut by: HashMap<u32, (u32, u32)> = HashMap::new();
+            let mut done: Vec<usize> = of.iter().map(Vec::len).collect();
+            let comes_back: Vec<Option<usize>> =
+                of.iter().map(|of| of.iter().rposition(|&op| self.block_of(op) == start)).collect();
+            let mut todo = VecDeque::from([start]);
+            let mut closing = None;
+            'search: while let Some(block) = todo.pop_front() {
+                if budget == 0 || best.len() == 2 {
+                    break;
+                }
+                for &(_, t, at) in threads_of(block) {
+                    if let Some(back) = comes_back[t].filter(|&back| block != start && back > at) {
+                        closing = Some((of[t][at], of[t][back]));
+                        break 'search;
+                    }
+                    for &op in of[t].iter().take(done[t]).skip(at + 1) {
+                        budget = budget.saturating_sub(1);
+                        let to = self.block_of(op);
+                        if to != start && !by.contains_key(&to) {
+                            by.insert(to, (of[t][at], op));
+                            todo.push_back(to);
+                        }
+                    }
+                    done[t] = done[t].min(at);
+                }
+            }
+            let Some(closing) = closing else { continue };
+            let mut cycle = vec![closing];
+            while let Some(&pair) = by.get(&self.block_of(cycle[cycle.len() - 1].0)) {
+                cycle.push(pair);
+            }
+            if cycle.len() < best.len() {
+                cycle.reverse();
+                best = cycle;
+            }
+        }
+        best
+    }
+
     /// Why two operations are ordered.
     fn why(&self, a: u32, b: u32) -> Why {
         let same_thread = || self.ops.thread_of(a) == self.ops.thread_of(b);
@@ -384,41 +446,11 @@ impl<'a> Between<'a> {
         // Back from one of them for as many steps as there are blocks: then it is on a cycle.
         let any = (0..left.len() as u32).find(|&block| is_left(block)).unwrap_or(0);
         let on_it = (0..left.len()).fold(any, |block, _| from(by[block as usize]));
-        let back_to = |start: u32, closing: u32, by: &[u32]| {
-            let mut cycle = vec![closing];
-            while from(cycle[cycle.len() - 1]) != start {
-                cycle.push(by[from(cycle[cycle.len() - 1]) as usize]);
-            }
-            cycle.reverse();
-            cycle
-        };
-        let mut best = back_to(on_it, by[on_it as usize], &by);
-        let starts: Vec<u32> = best.iter().take(STARTS).map(|&pair| from(pair)).collect();
-        let mut budget = FOLLOWED * left.len();
-        // Of each block the last search that came to it.
-        let mut seen: Vec<u32> = vec![NONE; left.len()];
-        for start in starts {
-            let mut todo = VecDeque::from([start]);
-            'search: while let Some(block) = todo.pop_front() {
-                if budget == 0 || best.len() == 2 {
-                    break;
-                }
-                for (to, pair) in self.leaving(block).filter(|&(to, _)| is_left(to)) {
-                    budget = budget.saturating_sub(1);
-                    if to == start {
-                        let cycle = back_to(start, pair, &by);
-                        if cycle.len() < best.len() {
-                            best = cycle;
-                        }
-                        break 'search;
-                    }
-                    if std::mem::replace(&mut seen[to as usize], start) != start {
-                        by[to as usize] = pair;
-                        todo.push_back(to);
-                    }
-                }
-            }
+        let mut cycle = vec![by[on_it as usize]];
+        while from(cycle[cycle.len() - 1]) != on_it {
+            cycle.push(by[from(cycle[cycle.len() - 1]) as usize]);
         }
-        best.iter().map(|&pair| self.pairs[pair as usize]).collect()
+        let pairs = cycle.iter().rev().map(|&pair| self.pairs[pair as usize]).collect();
+        self.blocks.shorter(pairs)
     }
 }

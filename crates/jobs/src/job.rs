@@ -341,9 +341,24 @@ pub fn defect(model: &str, rejected: &dyn std::fmt::Display) -> String {
 
 /// Questions about programs.
 impl<T> Job<'_, T> {
+    /// The program of `input` and its text, if what it does under all models is known.
+    pub fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
+        let (source, parsed) = self.read_in_part(input)?;
+        match parsed.too_strong.as_ref().filter(|_| self.models.iter().any(|&m| m != Model::Sc)) {
+            Some(at) => {
+                let message = "a load may overtake this `sc` under TSO and PSO, which is not \
+                               supported; `weakspot litmus` answers as far as it goes";
+                let why = Diagnostic::new(at.span, message, "`--model sc` is possible");
+                self.refuse_at(None, &source, &why);
+                None
+            }
+            None => Some((source, parsed)),
+        }
+    }
+
     /// The program of `input` and its text; warnings and refusals are noted, and limits that are
     /// reached on the way.
-    pub fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
+    pub fn read_in_part(&mut self, input: &Input) -> Option<(Source, Parsed)> {
         let began = Instant::now();
         let loaded = input.load(
             &pool::limits_of(self.shared).since(began),

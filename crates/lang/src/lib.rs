@@ -44,6 +44,9 @@ pub struct Parsed {
     pub warnings: Vec<Diagnostic>,
     /// Whose model answers are of, where the language has one of its own.
     pub of_machine: Option<&'static str>,
+    /// Where the program does less than the machine does under models weaker than SC, so that what is not found there
+    /// may be possible.
+    pub too_strong: Option<Diagnostic>,
 }
 
 impl Parsed {

@@ -94,6 +94,8 @@ pub enum Limit {
     Window(usize),
     /// Accesses overlap in part, and what that allows is not decided.
     Overlap,
+    /// The machine lets a load overtake a store-conditional, which is not looked at.
+    Conditional,
     /// So many executions of a program were looked at, and there are more.
     Executions(u64),
     /// Only executions with so many preemptions were looked at.

@@ -80,7 +80,14 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
         forbidden: Vec::new(),
     };
     let of_machine = Some(OF_MACHINE);
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine })
+    Ok(Parsed {
+        program,
+        names,
+        transactions: Transactions::default(),
+        warnings,
+        of_machine,
+        too_strong: None,
+    })
 }
 
 /// Whether a thread starts others, waits for them or allocates memory.

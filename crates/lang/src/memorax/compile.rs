@@ -49,7 +49,14 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: None,
         forbidden,
     };
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine: None })
+    Ok(Parsed {
+        program,
+        names,
+        transactions: Transactions::default(),
+        warnings,
+        of_machine: None,
+        too_strong: None,
+    })
 }
 
 /// The automaton of one process and where it starts.

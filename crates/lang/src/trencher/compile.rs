@@ -41,6 +41,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         transactions: core::Transactions::default(),
         warnings,
         of_machine: None,
+        too_strong: None,
     };
     let mut goal = Vec::new();
     for t in &file.threads {

@@ -68,5 +68,5 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: asked.condition,
         forbidden: asked.forbidden,
     };
-    Ok(Parsed { program, names, transactions, warnings, of_machine: None })
+    Ok(Parsed { program, names, transactions, warnings, of_machine: None, too_strong: None })
 }

@@ -247,8 +247,8 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
         }
         (_, Some(HistoryEvidence::Cycle(cycle))) => {
             let length = cycle::length(a.head.model, cycle);
-            match coherence::broken_and_why(&ShowOps::of(a), a.head.model, cycle) {
-                Some((broken, _)) => format!("violated: {broken}"),
+            match coherence::broken(&ShowOps::of(a), a.head.model, cycle) {
+                Some(broken) => format!("violated: {broken}"),
                 None => format!("violated: {operations}, shown by {length}"),
             }
         }

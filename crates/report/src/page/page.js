@@ -20,14 +20,21 @@ function explained(a) {
   return found;
 }
 
-// The store that is late and what overtakes it: on the cycle if one is.
+// The store that is late and what overtakes it: as on the cycle if it is there, else the first access of what somebody
+// else overwrites then.
 function overtaking(run) {
-  const on = new Set((run.cycle || []).flatMap((c) => [c.from, c.to]));
   const late = run.late || [];
-  const telling = new Set(run.telling || []);
-  const first = late.find((l) => on.has(l.store) && on.has(l.behind)) || late.find((l) => telling.has(l.store)) || late[0];
   const step = (n) => run.steps.find((s) => s.n === n);
-  return first && step(first.store) && step(first.behind) ? [step(first.store), step(first.behind)] : null;
+  const next = (l) => ((run.cycle || []).find((c) => c.from === l.store && c.edge === "po") || {}).to;
+  const telling = new Set(run.telling || []);
+  const first = late.find(next) || late.find((l) => telling.has(l.store)) || late[0];
+  if (!first || !step(first.store)) return null;
+  const store = step(first.store);
+  const reaches = (run.steps.find((s) => s.of === first.store) || {}).n || Infinity;
+  const overwritten = (run.relations || []).filter((r) => r.edge === "fr" && r.from > first.store && r.from < reaches
+    && (step(r.from) || {}).thread === store.thread && (step(r.to) || {}).thread !== store.thread).map((r) => r.from);
+  const access = step(next(first) || (overwritten.length ? Math.min(...overwritten) : first.behind));
+  return access ? [store, access] : null;
 }
 
 const placeOf = (s) => s.file ? `${s.file}:${s.line}` : s.line ? `line ${s.line}` : "";

@@ -26,8 +26,11 @@ pub fn fit_lines(text: &str, columns: usize) -> Cow<'_, str> {
             out.push_str(inner);
         } else if let Some((marks, words)) = marked(inner) {
             fold_marked(&mut out, marks, words, columns);
+        } else if inner.trim_start().starts_with("again by ") {
+            // A command goes on behind a backslash when it is pasted.
+            fold_line(&mut out, inner, columns - 2, " \\");
         } else if !is_fixed(inner) {
-            fold_line(&mut out, inner, columns);
+            fold_line(&mut out, inner, columns, "");
         } else {
             out.push_str(inner);
         }
@@ -93,7 +96,8 @@ fn fold_marked(out: &mut String, marks: &str, words: &str, columns: usize) {
     }
 }
 
-fn fold_line(out: &mut String, line: &str, columns: usize) {
+/// Each line but the last ends with `goes_on`.
+fn fold_line(out: &mut String, line: &str, columns: usize, goes_on: &str) {
     let blanks = line.len() - line.trim_start_matches(' ').len();
     let indent = (blanks + 4).min(columns / 2);
     out.push_str(&line[..blanks]);
@@ -103,6 +107,7 @@ fn fold_line(out: &mut String, line: &str, columns: usize) {
         let taken = seen(word.trim_end());
         if used + taken > columns && !is_first {
             out.truncate(out.trim_end_matches(' ').len());
+            out.push_str(goes_on);
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
             used = indent;
@@ -127,6 +132,10 @@ mod tests {
         check("", "");
         let words = "  one two three four five six seven eight nine ten eleven\nend";
         check(words, "  one two three four five six seven\n      eight nine ten eleven\nend");
+        check(
+            "  again by weakspot run --replay 9 a/long/folder\n",
+            "  again by weakspot run --replay 9 \\\n      a/long/folder\n",
+        );
         let coloured = "\x1b[31mone\x1b[0m two three four five six seven eight";
         check(coloured, coloured);
         let long = "x".repeat(50);

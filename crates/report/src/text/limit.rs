@@ -43,6 +43,9 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
         Limit::Overlap => {
             "accesses overlap in part, and what that allows is not decided".to_owned()
         }
+        Limit::Conditional => {
+            "runs in which a load overtakes an `sc` were not looked at".to_owned()
+        }
         Limit::Executions(1) => "only one execution was looked at".to_owned(),
         Limit::Executions(executions) => format!(
             "there are more than the {} that were explored",

@@ -215,16 +215,6 @@ impl Lower<'_> {
                 let size = to.size(structs).max(1);
                 (made(BinOp::Div, made(op, l, r), Expr::Const(size)), Type::LONG)
             }
-            (BinOp::Div | BinOp::Rem, None, None) => {
-                let common = lt.machine().common(rt.machine());
-                if common.bytes() < 8 || common.signed() {
-                    let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
-                    return (value, Type::of_machine(ty));
-                }
-                let l = common.convert(l, lt.machine());
-                let r = common.convert(r, rt.machine());
-                (unsigned_division(op, l, r), Type::of_machine(common))
-            }
             _ => {
                 let (value, ty) = binary(op, (l, lt.machine()), (r, rt.machine()));
                 (value, Type::of_machine(ty))
@@ -471,42 +461,4 @@ fn is_place(e: &ast::Expr) -> bool {
         kind,
         ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
     )
-}
-
-/// Division of unsigned numbers of 64 bits.
-fn unsigned_division(op: BinOp, l: Expr, by: Expr) -> Expr {
-    let made = |op, l, r| folded(Expr::binary(op, l, r));
-    if let Expr::Const(by) = by
-        && by > 0
-        && by.count_ones() == 1
-    {
-        return match op {
-            BinOp::Div => made(BinOp::Shr, l, Expr::Const(Value::from(by.trailing_zeros()))),
-            _ => made(BinOp::BitAnd, l, Expr::Const(by - 1)),
-        };
-    }
-    let flip = |e| made(BinOp::BitXor, e, Expr::Const(Value::MIN));
-    let at_least = |l: &Expr| made(BinOp::Ge, flip(l.clone()), flip(by.clone()));
-    let rest_of = |l: Expr, times| made(BinOp::Sub, l, made(BinOp::Mul, times, by.clone()));
-    // By a number that is not negative as one with a sign: half of what is divided is not negative
-    // either, and its quotient is at most one too small when doubled.
-    let half = made(BinOp::Div, made(BinOp::Shr, l.clone(), Expr::Const(1)), by.clone());
-    let low = made(BinOp::Shl, half, Expr::Const(1));
-    let rest = rest_of(l.clone(), low.clone());
-    let more = at_least(&rest);
-    let small = match op {
-        BinOp::Div => made(BinOp::Add, low, more),
-        _ => rest_of(rest, more),
-    };
-    // By one of 2^63 or more: it fits once or not at all.
-    let once = at_least(&l);
-    let large = match op {
-        BinOp::Div => once,
-        _ => rest_of(l, once),
-    };
-    match made(BinOp::Lt, by.clone(), Expr::Const(0)) {
-        Expr::Const(0) => small,
-        Expr::Const(_) => large,
-        is_large => Expr::select(is_large, large, small),
-    }
 }

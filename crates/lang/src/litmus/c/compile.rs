@@ -83,7 +83,14 @@ pub(in crate::litmus) fn compile(
         forbidden: Vec::new(),
     };
     let of_machine = Some(OF_MACHINE);
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine })
+    Ok(Parsed {
+        program,
+        names,
+        transactions: Transactions::default(),
+        warnings,
+        of_machine,
+        too_strong: None,
+    })
 }
 
 /// The locations that the initial state gives threads as parameters of other names.

@@ -89,6 +89,12 @@ fn skip(text: &str, mut at: usize, outside: bool) -> Result<usize, Diagnostic> {
     }
 }
 
+/// `017`.
+fn octal(digits: &str) -> Option<TokenKind<'static>> {
+    let behind = digits.strip_prefix('0').filter(|behind| !behind.is_empty())?;
+    u64::from_str_radix(behind, 8).ok().map(TokenKind::Number)
+}
+
 fn token(text: &str, at: usize) -> (TokenKind<'_>, usize) {
     let rest = &text[at..];
     let Some(first) = rest.chars().next() else {
@@ -97,7 +103,7 @@ fn token(text: &str, at: usize) -> (TokenKind<'_>, usize) {
     if first.is_ascii_digit() {
         let len = word_len(rest);
         let digits = rest[..len].trim_end_matches(['u', 'U', 'l', 'L']);
-        return (number(digits, at).0, len);
+        return (octal(digits).unwrap_or_else(|| number(digits, at).0), len);
     }
     if first.is_ascii_alphabetic() || first == '_' {
         let len = word_len(rest);

@@ -418,7 +418,16 @@ impl<'a> Parser<'a> {
         let start = self.start();
         if let TokenKind::Number(n) = *self.peek(0) {
             self.bump();
-            return Ok(Expr { kind: ExprKind::Number(Number::from(n)), place: self.since(start) });
+            let place = self.since(start);
+            let number = Expr { kind: ExprKind::Number(Number::from(n)), place };
+            let text = &self.text()[place.0.start as usize..place.0.end as usize];
+            return Ok(match type_of_number(text, n) {
+                Some(name) => {
+                    let named = Type { name: name.to_owned(), stars: 0 };
+                    Expr { kind: ExprKind::Cast(named, Box::new(number)), place }
+                }
+                None => number,
+            });
         }
         let Some(word) = self.ident(0) else {
             return Err(self.unexpected("an expression"));
@@ -454,4 +463,22 @@ impl<'a> Parser<'a> {
 
 fn one(place: At) -> Expr {
     Expr { kind: ExprKind::Number(1), place }
+}
+
+/// The type of a number, where it is not the `int` or `long` that its value is one of.
+fn type_of_number(text: &str, n: u64) -> Option<&'static str> {
+    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    let suffix = text[digits.len()..].to_ascii_lowercase();
+    let (unsigned, long) = (suffix.contains('u'), suffix.contains('l'));
+    let decimal = !digits.starts_with('0');
+    let fits = |bits: u32| n >> bits == 0;
+    match (unsigned, long) {
+        (true, false) if fits(32) => Some("unsigned int"),
+        (true, _) => Some("unsigned long"),
+        (false, true) if fits(63) => Some("long"),
+        (false, false) if fits(31) => None,
+        (false, false) if !decimal && fits(32) => Some("unsigned int"),
+        (false, _) if !fits(63) && !decimal => Some("unsigned long"),
+        (false, _) => None,
+    }
 }

@@ -3,6 +3,7 @@
 use weakspot_core::{Expr, UnOp, View};
 
 use super::ast::Type;
+use super::value::truth;
 use crate::litmus::layout::view_of;
 use crate::litmus::types::named;
 
@@ -11,6 +12,8 @@ use crate::litmus::types::named;
 pub(crate) struct Ty {
     /// Bytes, and whether it has a sign.
     base: (u8, bool),
+    /// `bool`, which has only the values 0 and 1.
+    truth: bool,
     stars: u32,
 }
 
@@ -19,12 +22,13 @@ const WORD: u8 = 8;
 
 impl Ty {
     /// `int`.
-    pub(super) const INT: Ty = Ty { base: (4, true), stars: 0 };
+    pub(super) const INT: Ty = Ty { base: (4, true), truth: false, stars: 0 };
     /// `long`.
-    pub(super) const LONG: Ty = Ty { base: (8, true), stars: 0 };
+    pub(super) const LONG: Ty = Ty { base: (8, true), truth: false, stars: 0 };
 
     pub(super) fn of(t: &Type) -> Ty {
-        Ty { base: named(&t.name, WORD), stars: t.stars }
+        let truth = t.name.split(' ').any(|w| matches!(w, "bool" | "_Bool" | "atomic_bool"));
+        Ty { base: named(&t.name, WORD), truth, stars: t.stars }
     }
 
     /// The type of a location with so many bytes.
@@ -34,7 +38,7 @@ impl Ty {
             View::Signed(bits) => (bits / 8, true),
             View::Unsigned(bits) => (bits / 8, false),
         };
-        Ty { base, stars: 0 }
+        Ty { base, truth: false, stars: 0 }
     }
 
     pub(crate) fn bytes(self) -> u8 {
@@ -43,6 +47,10 @@ impl Ty {
 
     pub(crate) fn signed(self) -> bool {
         self.stars == 0 && self.base.1
+    }
+
+    fn is_truth(self) -> bool {
+        self.stars == 0 && self.truth
     }
 
     pub(super) fn is_pointer(self) -> bool {
@@ -73,11 +81,14 @@ impl Ty {
         }
         let wide = self.bytes().max(other.bytes()).max(4);
         let unsigned = |t: Ty| !t.signed() && t.bytes() == wide;
-        Ty { base: (wide, !(unsigned(self) || unsigned(other))), stars: 0 }
+        Ty { base: (wide, !(unsigned(self) || unsigned(other))), truth: false, stars: 0 }
     }
 
     /// Whether every value of `from` is one of this type as it stands.
     pub(crate) fn holds(self, from: Ty) -> bool {
+        if self.is_truth() {
+            return from.is_truth();
+        }
         self.bytes() == 8
             || (self.bytes(), self.signed()) == (from.bytes(), from.signed())
             || (self.bytes() > from.bytes() && (self.signed() || !from.signed()))
@@ -98,6 +109,10 @@ impl Ty {
 
     /// A value of the type `from` as one of this.
     pub(crate) fn convert(self, value: Expr, from: Ty) -> Expr {
-        if self.holds(from) { value } else { self.wrap(value) }
+        match (self.holds(from), self.is_truth()) {
+            (true, _) => value,
+            (false, true) => truth(value),
+            (false, false) => self.wrap(value),
+        }
     }
 }

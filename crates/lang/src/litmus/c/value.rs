@@ -279,7 +279,48 @@ pub(crate) fn binary(op: BinOp, left: (Expr, Ty), right: (Expr, Ty)) -> (Expr, T
             let op = if op == BinOp::Sar && !ty.signed() { BinOp::Shr } else { op };
             (ty.wrap(combined(op, ty.convert(l, lt), r)), ty)
         }
+        BinOp::Div | BinOp::Rem if ty.bytes() == 8 && !ty.signed() => {
+            (unsigned_division(op, ty.convert(l, lt), ty.convert(r, rt)), ty)
+        }
         _ => (ty.wrap(combined(op, ty.convert(l, lt), ty.convert(r, rt))), ty),
+    }
+}
+
+/// Division of unsigned numbers of 64 bits.
+fn unsigned_division(op: BinOp, l: Expr, by: Expr) -> Expr {
+    let made = |op, l, r| folded(Expr::binary(op, l, r));
+    if let Expr::Const(by) = by
+        && by > 0
+        && by.count_ones() == 1
+    {
+        return match op {
+            BinOp::Div => made(BinOp::Shr, l, Expr::Const(Value::from(by.trailing_zeros()))),
+            _ => made(BinOp::BitAnd, l, Expr::Const(by - 1)),
+        };
+    }
+    let flip = |e| made(BinOp::BitXor, e, Expr::Const(Value::MIN));
+    let at_least = |l: &Expr| made(BinOp::Ge, flip(l.clone()), flip(by.clone()));
+    let rest_of = |l: Expr, times| made(BinOp::Sub, l, made(BinOp::Mul, times, by.clone()));
+    // By a number that is not negative as one with a sign: half of what is divided is not negative
+    // either, and its quotient is at most one too small when doubled.
+    let half = made(BinOp::Div, made(BinOp::Shr, l.clone(), Expr::Const(1)), by.clone());
+    let low = made(BinOp::Shl, half, Expr::Const(1));
+    let rest = rest_of(l.clone(), low.clone());
+    let more = at_least(&rest);
+    let small = match op {
+        BinOp::Div => made(BinOp::Add, low, more),
+        _ => rest_of(rest, more),
+    };
+    // By one of 2^63 or more: it fits once or not at all.
+    let once = at_least(&l);
+    let large = match op {
+        BinOp::Div => once,
+        _ => rest_of(l, once),
+    };
+    match made(BinOp::Lt, by.clone(), Expr::Const(0)) {
+        Expr::Const(0) => small,
+        Expr::Const(_) => large,
+        is_large => Expr::select(is_large, large, small),
     }
 }
 

@@ -58,7 +58,8 @@ pub(in crate::litmus) fn compile(
         let mut notes = Notes::default();
         compiled.push(thread::compile(table, index, &threads.regs[index], &layout, &mut notes)?);
     }
-    warnings.extend(overtaken(table));
+    let too_strong = overtaken(table);
+    warnings.extend(too_strong.clone());
     let mut automata: Vec<_> = compiled.iter().map(|c| c.thread.clone()).collect();
     filter(frame, &threads, &mut automata)?;
     let Observation { observed, names: seen, condition, text, warnings: more } =
@@ -88,10 +89,17 @@ pub(in crate::litmus) fn compile(
         condition: Some(condition),
         forbidden: Vec::new(),
     };
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine: None })
+    Ok(Parsed {
+        program,
+        names,
+        transactions: Transactions::default(),
+        warnings,
+        of_machine: None,
+        too_strong,
+    })
 }
 
-/// The warning that loads behind an `sc` may overtake it on a machine, but do not here.
+/// Where loads may overtake the `sc` before them on a machine, but do not here.
 fn overtaken(table: &Table<Instruction>) -> Option<Diagnostic> {
     for index in 0..table.threads.len() {
         let mut conditional = None;

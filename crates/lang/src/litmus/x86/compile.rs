@@ -85,5 +85,12 @@ pub(in crate::litmus) fn compile(
         condition: Some(condition),
         forbidden: Vec::new(),
     };
-    Ok(Parsed { program, names, transactions: Transactions::default(), warnings, of_machine: None })
+    Ok(Parsed {
+        program,
+        names,
+        transactions: Transactions::default(),
+        warnings,
+        of_machine: None,
+        too_strong: None,
+    })
 }
