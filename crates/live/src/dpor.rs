@@ -76,6 +76,8 @@ pub struct Dpor {
     nodes: Vec<Node>,
     /// What was next in each of them.
     seen: Vec<Next>,
+    /// What is next, when somebody is left where he is.
+    left: Vec<Next>,
     /// What is to follow the last step.
     then: Vec<Branch>,
     /// The last step was the end of a sequence and not sure to be worth it.
@@ -131,6 +133,7 @@ impl Dpor {
             order: Order::new(buffered),
             nodes: Vec::new(),
             seen: Vec::new(),
+            left: Vec::new(),
             then: Vec::new(),
             doubt: false,
             early: false,
@@ -329,7 +332,7 @@ impl Dpor {
     /// Races of what those that are left were waiting for.
     fn reverse_left(&mut self, left: &[Next]) {
         let steps = self.order.len();
-        for n in left.iter().filter(|n| !n.ready()) {
+        for n in left.iter().filter(|n| !n.ready() && !n.again) {
             let from = self.order.races.len();
             self.order.push(n.agent, n.op);
             self.reverse(from, steps);
@@ -356,6 +359,34 @@ impl Dpor {
         if let (true, Some(&Next { agent, op, .. })) = (node.tree.is_empty(), other) {
             node.tree.push(Branch { agent, op, sure: true, then: Vec::new() });
         }
+    }
+
+    /// Who takes the next step.
+    fn choose_of(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
+        let at = self.depth;
+        if at < self.order.len() {
+            // What was done before is done again.
+            let agent = self.order.steps[at].agent;
+            if self.seen(at) == next {
+                self.depth += 1;
+                return Choice::Run(agent);
+            }
+            // The program has done something else: it is explored from here, but not completely.
+            self.diverged.get_or_insert(Diverged { step: at, agent });
+            self.then.clear();
+            self.doubt = false;
+            self.forget(at);
+        }
+        self.enter(next);
+        let found = match self.given(at, next) {
+            Some(given) => given,
+            None => self.pick(next, last),
+        };
+        let Some(agent) = found else { return Choice::Stop };
+        let Some(op) = self.op(at, agent) else { return Choice::Stop };
+        self.order.push(agent, op);
+        self.depth += 1;
+        Choice::Run(agent)
     }
 }
 
@@ -407,30 +438,15 @@ impl Strategy for Dpor {
     }
 
     fn choose(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
-        let at = self.depth;
-        if at < self.order.len() {
-            // What was done before is done again.
-            let agent = self.order.steps[at].agent;
-            if self.seen(at) == next {
-                self.depth += 1;
-                return Choice::Run(agent);
-            }
-            // The program has done something else: it is explored from here, but not completely.
-            self.diverged.get_or_insert(Diverged { step: at, agent });
-            self.then.clear();
-            self.doubt = false;
-            self.forget(at);
+        if !next.iter().any(|n| n.again) {
+            return self.choose_of(next, last);
         }
-        self.enter(next);
-        let found = match self.given(at, next) {
-            Some(given) => given,
-            None => self.pick(next, last),
-        };
-        let Some(agent) = found else { return Choice::Stop };
-        let Some(op) = self.op(at, agent) else { return Choice::Stop };
-        self.order.push(agent, op);
-        self.depth += 1;
-        Choice::Run(agent)
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        left.extend(next.iter().map(|n| Next { enabled: n.enabled && !n.again, ..*n }));
+        let choice = self.choose_of(&left, last);
+        self.left = left;
+        choice
     }
 
     fn end(&mut self, ended: Ended, left: &[Next]) {

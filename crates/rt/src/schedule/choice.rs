@@ -119,7 +119,7 @@ impl Scheduler {
     pub(super) fn add(&mut self, t: usize) {
         let op = Op::plain(OpKind::Start);
         let agent = Agent::thread(t as u16);
-        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false });
+        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false, again: false });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
@@ -141,6 +141,7 @@ impl Scheduler {
         n.enabled = true;
         n.idle = false;
         n.varies = false;
+        n.again = false;
     }
 }
 
@@ -311,6 +312,7 @@ impl Runtime {
         n.enabled = enabled;
         n.idle = idle;
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
+        n.again = thread.again;
         Outlook { going: enabled, waiting }
     }
 
