@@ -69,6 +69,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     };
     Ok(Answer {
         executions: explored.executions,
+        blocked: explored.blocked(),
         steps: explored.steps,
         threads: (explored.threads > 0).then_some(explored.threads),
         strategies: explored.strategies.clone(),
@@ -185,6 +186,7 @@ fn judge_failures(
         limit: explored.limit.clone(),
         as_under_sc: 0,
         executions: explored.executions,
+        blocked: explored.blocked(),
         steps: explored.steps,
         strategies: explored.strategies.clone(),
     })

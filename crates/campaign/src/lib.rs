@@ -83,8 +83,8 @@ mod waits;
 pub use accepted::Accepted;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
-    ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
+    Answer, Asked, Blocked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
+    ShownFailure, ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use child::{Child, Linked, Program, libraries, status_text};
 pub use debugger::Stop;

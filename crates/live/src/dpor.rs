@@ -25,6 +25,10 @@
 //!   before what it does then, and is no race with it, since the thread has read what was there
 //!   before already. Equivalence is meant accordingly: executions that differ in how often a loop goes
 //!   round in vain count as one. Only if nobody else can go on, those that wait get turns.
+//!   If it is certain that the thread is where it was before a round that nobody could notice
+//!   ([`Next::again`]), it never goes on: as after an assumption that does not hold, that is decided by
+//!   what the thread itself has seen, so that this is a program like others, and has all executions
+//!   without such rounds. When all others have done what they can the execution is stopped.
 //! - *The end of the program by one thread* (a crash, `exit`) ends the others early, so races with
 //!   what they would have done are not seen. Then somebody else gets a turn instead, while the step
 //!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps

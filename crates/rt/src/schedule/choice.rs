@@ -171,8 +171,16 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
             runtime.monitors.chosen(&runtime.scheduler.next, agent);
             usize::from(agent.of())
         }
-        Choice::Stop => finish(rt, Ended::Stopped),
+        Choice::Stop => stop(rt),
     }
+}
+
+/// The strategy does not go on.
+fn stop(rt: &mut Rt) -> ! {
+    if rt.scheduler.next.iter().any(|n| n.again) {
+        rt.exploration.leave();
+    }
+    finish(rt, Ended::Stopped)
 }
 
 /// Who is next, after the buffers have done what they do before.
@@ -200,7 +208,7 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         signals.set_busy(true);
         let choice = strategy.choose(with_buffers, *last);
         signals.set_busy(false);
-        let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
+        let Choice::Run(agent) = choice else { stop(rt) };
         let runtime: &mut Runtime = rt;
         runtime.exploration.chosen(agent);
         runtime.monitors.chosen(&runtime.scheduler.with_buffers, agent);
