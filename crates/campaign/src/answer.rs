@@ -16,6 +16,8 @@ use crate::runtime::debugger::Stop;
 pub struct Answer {
     /// How many executions were looked at.
     pub executions: u64,
+    /// Those that ended before their time.
+    pub blocked: Blocked,
     /// How many steps they took together, as far as is known.
     pub steps: u64,
     /// How many threads the execution with most of them had, if that is known: 1 if the program starts
@@ -59,6 +61,29 @@ pub enum Asked {
     FencedSerializability,
 }
 
+/// Executions that ended before their time, each of which is no more than the beginning of others, or of none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// Those of all executions that ended where an assumption does not hold.
+    pub assumed: u64,
+    /// Those besides that were left where a thread waits in a loop.
+    pub left: u64,
+}
+
+impl Blocked {
+    /// How many there were.
+    #[must_use]
+    pub fn all(self) -> u64 {
+        self.assumed + self.left
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, more: Blocked) {
+        self.assumed += more.assumed;
+        self.left += more.left;
+    }
+}
+
 /// Whether executions fail under a model.
 #[derive(Debug)]
 pub struct Failed {
@@ -76,6 +101,8 @@ pub struct Failed {
     pub as_under_sc: usize,
     /// How many executions were looked at for this: none if it follows from those under SC.
     pub executions: u64,
+    /// Those that ended before their time.
+    pub blocked: Blocked,
     /// How many steps they took together.
     pub steps: u64,
     /// How they were chosen, one strategy after the other.

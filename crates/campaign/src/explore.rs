@@ -16,6 +16,7 @@ use weakspot_core::{Course, Limit, Model};
 use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
+use crate::answer::Blocked;
 use crate::explore::course::{Contacts, Followed, add_contacts, add_counts, lines};
 use crate::explore::findings::{DOUBTED, Failure, Findings, Seen};
 use crate::explore::heard::Heard;
@@ -61,6 +62,8 @@ pub(crate) struct Explored {
     pub(crate) transactions: u64,
     /// The executions of these that ended because an assumption did not hold.
     pub(crate) assumed: u64,
+    /// Executions that were left where threads wait in loops; these are not among the others.
+    pub(crate) left: u64,
     /// The strategies that were followed.
     pub(crate) strategies: Vec<&'static str>,
     /// Why not everything was explored; nothing if it was.
@@ -80,6 +83,11 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
+    /// The executions that ended before their time.
+    pub(crate) fn blocked(&self) -> Blocked {
+        Blocked { assumed: self.assumed, left: self.left }
+    }
+
     /// The memory that was known to be shared when something was seen.
     pub(crate) fn known(&self, seen: &Seen) -> Vec<(u64, u64)> {
         merged(&self.shared[..seen.known.min(self.shared.len())])
@@ -175,6 +183,7 @@ pub(crate) fn explore_until(
             threads: 0,
             transactions: 0,
             assumed: 0,
+            left: 0,
             strategies: Vec::new(),
             limit: Some(Limit::Executions(0)),
             unseen: false,
@@ -686,6 +695,7 @@ impl Exploration<'_> {
         explored.threads = explored.threads.max(heard.threads);
         explored.transactions += heard.transactions;
         explored.assumed += assumed;
+        explored.left += heard.left;
         explored.findings.add(heard.findings(), before);
     }
 }

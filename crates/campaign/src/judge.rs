@@ -76,6 +76,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     };
     Ok(Answer {
         executions: explored.executions,
+        blocked: explored.blocked(),
         steps: explored.steps,
         threads: (explored.threads > 0).then_some(explored.threads),
         strategies: explored.strategies.clone(),
@@ -192,6 +193,7 @@ fn judge_failures(
         limit: explored.limit.clone(),
         as_under_sc: 0,
         executions: explored.executions,
+        blocked: explored.blocked(),
         steps: explored.steps,
         strategies: explored.strategies.clone(),
     })

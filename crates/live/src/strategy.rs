@@ -67,6 +67,10 @@ pub struct Next {
     pub idle: bool,
     /// Whether it depends on what is read whether the step writes, as of a compare-and-swap.
     pub varies: bool,
+    /// Whether the agent is back where a round of its loop began, in the same state, after steps that
+    /// nobody could notice. So all that may follow also follows without that round: whoever explores
+    /// every execution need not go on from here.
+    pub again: bool,
 }
 
 impl Next {

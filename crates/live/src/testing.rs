@@ -117,6 +117,8 @@ struct ThreadState {
     started: bool,
     over: bool,
     idle: bool,
+    /// It has read in vain at least once since its last other step.
+    again: bool,
     register: u64,
     /// All that was read so far, as a hash: the whole of what a thread can know.
     history: u64,
@@ -236,7 +238,8 @@ impl State {
             let instr = system.threads[t].get(thread.at);
             let varies =
                 thread.started && matches!(instr, Some(Instr::Swap(..) | Instr::Leave(..)));
-            next.push(Next { agent, op, enabled, idle: thread.idle, varies });
+            let (idle, again) = (thread.idle, thread.again);
+            next.push(Next { agent, op, enabled, idle, varies, again });
         }
         for (t, thread) in self.threads.iter().enumerate() {
             for (k, queue) in thread.queues.iter().enumerate() {
@@ -247,7 +250,8 @@ impl State {
                 let waits = before.clone().any(|p| p.epoch < head.epoch || p.at.overlaps(head.at));
                 let agent = Agent::queue(t as u16, k as u16);
                 let op = head.at.op(OpKind::Commit);
-                next.push(Next { agent, op, enabled: !waits, idle: false, varies: false });
+                let enabled = !waits;
+                next.push(Next { agent, op, enabled, idle: false, varies: false, again: false });
             }
         }
         next.sort_by_key(|n| n.agent);
@@ -339,6 +343,7 @@ impl State {
 
     fn execute(&mut self, system: &System, t: usize, instr: Instr) {
         self.threads[t].at += 1;
+        self.threads[t].again = false;
         match instr {
             Instr::Read(at) => self.read(t, at),
             Instr::ReadAt(at) => self.read(t, half(at, self.threads[t].register)),
@@ -350,6 +355,7 @@ impl State {
                     // What is read in vain leaves no trace in the thread.
                     self.threads[t].at -= 1;
                     self.threads[t].idle = true;
+                    self.threads[t].again = true;
                 }
             }
             Instr::Write(at, value) => self.write(system, t, at, value.into()),

@@ -136,6 +136,8 @@ pub enum Message {
     Exits(u64),
     /// How many executions ended because an assumption did not hold.
     Assumed(u64),
+    /// How many executions were left where threads wait in loops, because what follows is part of others.
+    Left(u64),
     /// How many transactions were executed.
     Transactions(u64),
     /// How many threads the execution with most of them had, the harness of a test left out.
@@ -362,6 +364,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "transactions" => Message::Transactions(word()?.parse().ok()?),
         "exits" => Message::Exits(word()?.parse().ok()?),
         "assumed" => Message::Assumed(word()?.parse().ok()?),
+        "left" => Message::Left(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
@@ -464,6 +467,7 @@ impl fmt::Display for Message {
             Message::Transactions(number) => write!(f, "transactions {number}"),
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Assumed(executions) => write!(f, "assumed {executions}"),
+            Message::Left(executions) => write!(f, "left {executions}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Preempted { preemptions, executions } => {
                 write!(f, "preempted {preemptions} {executions}")
@@ -734,6 +738,7 @@ mod tests {
             Message::Threads(2),
             Message::Exits(3),
             Message::Assumed(4),
+            Message::Left(5),
             Message::Transactions(2),
             Message::Mixed(Model::Tso),
             Message::Volatile(Some(place)),

@@ -17,8 +17,11 @@ use crate::text::table::{Style, paragraph};
 pub struct Explored<'a> {
     /// The program as the user named it.
     pub program: &'a str,
-    /// How many executions there were.
+    /// How many executions there were that came to their end.
     pub executions: u64,
+    /// How many others did not: an assumption does not hold, or a thread waits in a loop and what follows is part
+    /// of others.
+    pub blocked: u64,
     /// The command that explores it, without the program.
     pub command: &'a str,
     /// The program as that command names it.
@@ -607,8 +610,11 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
         out.push_str(&again(explored, cut_off));
     }
     let seconds = explored.time.as_secs_f64();
-    let rate = explored.executions as f64 / seconds.max(1e-6);
+    let rate = (explored.executions + explored.blocked) as f64 / seconds.max(1e-6);
     out.push_str(&counted(explored.executions, "execution"));
+    if explored.blocked > 0 {
+        let _ = write!(out, " and {} blocked", grouped(explored.blocked.into()));
+    }
     if explored.knows_steps() {
         let _ = write!(out, " with {}", counted(explored.steps, "step"));
     }
@@ -623,7 +629,7 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
 impl Explored<'_> {
     /// Who is stopped, such as by `--fail-fast`, may not come to say how many steps there were.
     pub(crate) fn knows_steps(&self) -> bool {
-        self.steps > 0 || self.executions == 0
+        self.steps > 0 || self.executions + self.blocked == 0
     }
 }
 

@@ -229,6 +229,9 @@ fn opening(
 
 fn closing(mut o: Object, explored: &Explored<'_>) -> String {
     o.raw("executions", explored.executions);
+    if explored.blocked > 0 {
+        o.raw("blocked", explored.blocked);
+    }
     match explored.knows_steps() {
         true => o.raw("steps", explored.steps),
         false => o.raw("steps", "null"),

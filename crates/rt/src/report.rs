@@ -131,6 +131,9 @@ impl Runtime {
         if counts.assumed > 0 {
             send(Message::Assumed(counts.assumed));
         }
+        if counts.left > 0 {
+            send(Message::Left(counts.left));
+        }
         if counts.transactions > 0 {
             send(Message::Transactions(counts.transactions));
         }

@@ -30,6 +30,8 @@ pub(crate) struct Heard {
     pub(crate) exits: u64,
     /// Executions that ended because an assumption did not hold.
     pub(crate) assumed: u64,
+    /// Executions that were left where threads wait in loops; these are not among the others.
+    pub(crate) left: u64,
     pub(crate) transactions: u64,
     pub(crate) mixed: Vec<Model>,
     /// Where a `volatile` access is, if there is any.
@@ -85,6 +87,7 @@ impl Heard {
             threads: 0,
             exits: 0,
             assumed: 0,
+            left: 0,
             transactions: 0,
             mixed: Vec::new(),
             volatile: None,
@@ -130,6 +133,7 @@ impl Heard {
             joined.idle += heard.idle;
             joined.exits += heard.exits;
             joined.assumed += heard.assumed;
+            joined.left += heard.left;
             joined.executions += heard.executions;
             joined.steps += heard.steps;
             add_counts(&mut joined.by_preemptions, &heard.by_preemptions);
@@ -347,6 +351,7 @@ impl Heard {
             Message::Transactions(number) => self.transactions = number,
             Message::Exits(executions) => self.exits = executions,
             Message::Assumed(executions) => self.assumed = executions,
+            Message::Left(executions) => self.left = executions,
             Message::Preempted { preemptions, executions } => {
                 let mut counts = vec![0; usize::try_from(preemptions).unwrap_or(0)];
                 counts.push(executions);

@@ -12,7 +12,7 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::late;
 use weakspot_live::wire::{Config, Place};
 
-use crate::answer::{Consequence, Failed, ModelAnswer, Shown, ShownFailure};
+use crate::answer::{Blocked, Consequence, Failed, ModelAnswer, Shown, ShownFailure};
 use crate::explore::{Explored, explore_until};
 use crate::judge::failures::show_failures;
 
@@ -93,6 +93,7 @@ impl Seeker<'_> {
             limit: self.sc.limit.clone(),
             as_under_sc: self.sc.failures.len(),
             executions: 0,
+            blocked: Blocked::default(),
             steps: 0,
             strategies: Vec::new(),
         };
@@ -271,6 +272,7 @@ impl Seeker<'_> {
         // Several searches are counted as one.
         let before = failed.executions;
         failed.executions += explored.executions;
+        failed.blocked.add(explored.blocked());
         failed.steps += explored.steps;
         for &strategy in &explored.strategies {
             if !failed.strategies.contains(&strategy) {

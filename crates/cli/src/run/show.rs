@@ -76,7 +76,8 @@ fn show_as(
         target: &target,
         again: (subject.explorer, &kept_target),
         verbose: args.shared.verbose,
-        executions: found.executions,
+        executions: found.executions.saturating_sub(found.blocked.assumed),
+        blocked: found.blocked.all(),
         steps: found.steps,
         strategy: &strategy,
         remarks: &remarks,
@@ -255,7 +256,8 @@ fn failures(
     let mut explored = match failed.model {
         Model::Sc => explored.clone(),
         _ => Explored {
-            executions: failed.executions,
+            executions: failed.executions.saturating_sub(failed.blocked.assumed),
+            blocked: failed.blocked.all(),
             steps: failed.steps,
             strategy: &strategy,
             command: &under,

@@ -25,6 +25,10 @@
 //!   before what it does then, and is no race with it, since the thread has read what was there
 //!   before already. Equivalence is meant accordingly: executions that differ in how often a loop goes
 //!   round in vain count as one. Only if nobody else can go on, those that wait get turns.
+//!   If it is certain that the thread is where it was before a round that nobody could notice
+//!   ([`Next::again`]), it never goes on: as after an assumption that does not hold, that is decided by
+//!   what the thread itself has seen, so that this is a program like others, and has all executions
+//!   without such rounds. When all others have done what they can the execution is stopped.
 //! - *The end of the program by one thread* (a crash, `exit`) ends the others early, so races with
 //!   what they would have done are not seen. Then somebody else gets a turn instead, while the step
 //!   that ended the program is barred until one that it conflicts with is taken. Unlike one that sleeps
@@ -76,6 +80,8 @@ pub struct Dpor {
     nodes: Vec<Node>,
     /// What was next in each of them.
     seen: Vec<Next>,
+    /// What is next, when somebody is left where he is.
+    left: Vec<Next>,
     /// What is to follow the last step.
     then: Vec<Branch>,
     /// The last step was the end of a sequence and not sure to be worth it.
@@ -131,6 +137,7 @@ impl Dpor {
             order: Order::new(buffered),
             nodes: Vec::new(),
             seen: Vec::new(),
+            left: Vec::new(),
             then: Vec::new(),
             doubt: false,
             early: false,
@@ -329,7 +336,7 @@ impl Dpor {
     /// Races of what those that are left were waiting for.
     fn reverse_left(&mut self, left: &[Next]) {
         let steps = self.order.len();
-        for n in left.iter().filter(|n| !n.ready()) {
+        for n in left.iter().filter(|n| !n.ready() && !n.again) {
             let from = self.order.races.len();
             self.order.push(n.agent, n.op);
             self.reverse(from, steps);
@@ -356,6 +363,34 @@ impl Dpor {
         if let (true, Some(&Next { agent, op, .. })) = (node.tree.is_empty(), other) {
             node.tree.push(Branch { agent, op, sure: true, then: Vec::new() });
         }
+    }
+
+    /// Who takes the next step.
+    fn choose_of(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
+        let at = self.depth;
+        if at < self.order.len() {
+            // What was done before is done again.
+            let agent = self.order.steps[at].agent;
+            if self.seen(at) == next {
+                self.depth += 1;
+                return Choice::Run(agent);
+            }
+            // The program has done something else: it is explored from here, but not completely.
+            self.diverged.get_or_insert(Diverged { step: at, agent });
+            self.then.clear();
+            self.doubt = false;
+            self.forget(at);
+        }
+        self.enter(next);
+        let found = match self.given(at, next) {
+            Some(given) => given,
+            None => self.pick(next, last),
+        };
+        let Some(agent) = found else { return Choice::Stop };
+        let Some(op) = self.op(at, agent) else { return Choice::Stop };
+        self.order.push(agent, op);
+        self.depth += 1;
+        Choice::Run(agent)
     }
 }
 
@@ -407,30 +442,15 @@ impl Strategy for Dpor {
     }
 
     fn choose(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
-        let at = self.depth;
-        if at < self.order.len() {
-            // What was done before is done again.
-            let agent = self.order.steps[at].agent;
-            if self.seen(at) == next {
-                self.depth += 1;
-                return Choice::Run(agent);
-            }
-            // The program has done something else: it is explored from here, but not completely.
-            self.diverged.get_or_insert(Diverged { step: at, agent });
-            self.then.clear();
-            self.doubt = false;
-            self.forget(at);
+        if !next.iter().any(|n| n.again) {
+            return self.choose_of(next, last);
         }
-        self.enter(next);
-        let found = match self.given(at, next) {
-            Some(given) => given,
-            None => self.pick(next, last),
-        };
-        let Some(agent) = found else { return Choice::Stop };
-        let Some(op) = self.op(at, agent) else { return Choice::Stop };
-        self.order.push(agent, op);
-        self.depth += 1;
-        Choice::Run(agent)
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        left.extend(next.iter().map(|n| Next { enabled: n.enabled && !n.again, ..*n }));
+        let choice = self.choose_of(&left, last);
+        self.left = left;
+        choice
     }
 
     fn end(&mut self, ended: Ended, left: &[Next]) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Buffers, State, System};
-use crate::{Agent, Choice, Ended, Op, OpKind, Strategy};
+use crate::{Agent, Choice, Ended, Next, Op, OpKind, Strategy};
 
 /// Steps of an execution.
 pub type Steps = Vec<(Agent, Op)>;
@@ -54,17 +54,23 @@ pub fn all_executions(system: &System, most: usize, visit: Visit<'_>) -> bool {
         left = left.saturating_sub(1);
         left > 0
     };
-    visit_all(system, &State::new(system), &mut Steps::new(), &mut visit)
+    visit_all(system, &State::new(system), &mut Steps::new(), &Next::ready, &mut visit)
 }
 
-fn visit_all(system: &System, state: &State, steps: &mut Steps, visit: &mut Until<'_>) -> bool {
+fn visit_all(
+    system: &System,
+    state: &State,
+    steps: &mut Steps,
+    goes_on: &dyn Fn(&Next) -> bool,
+    visit: &mut Until<'_>,
+) -> bool {
     if let Some(ended) = state.ended(system) {
         return visit(steps, state, ended);
     }
-    state.next(system).iter().filter(|n| n.ready()).all(|n| {
+    state.next(system).iter().filter(|n| goes_on(n)).all(|n| {
         let mut after = state.clone();
         steps.push((n.agent, after.step(system, n.agent)));
-        let go_on = visit_all(system, &after, steps, visit);
+        let go_on = visit_all(system, &after, steps, goes_on, visit);
         steps.pop();
         go_on
     })
@@ -98,16 +104,24 @@ pub fn canonical(system: &System, steps: &[(Agent, Op)]) -> Steps {
     order
 }
 
-/// The classes of equivalent executions of a program, and the states in which they end. `None` if it
-/// has more than so many executions.
+/// The classes of equivalent executions of a program in which nobody goes on after having read in vain, and
+/// the states in which all executions end. `None` if it has more than so many executions.
 #[must_use]
 pub fn traces(system: &System, most: usize) -> Option<(BTreeSet<Steps>, BTreeSet<State>)> {
     let (mut traces, mut states) = (BTreeSet::new(), BTreeSet::new());
-    let all = all_executions(system, most, &mut |steps, state, _| {
-        traces.insert(canonical(system, steps));
+    let all = all_executions(system, most, &mut |_, state, _| {
         states.insert(state.clone());
     });
-    all.then_some((traces, states))
+    if !all {
+        return None;
+    }
+    let goes_on = |n: &Next| n.ready() && !n.again;
+    let mut visit = |steps: &[(Agent, Op)], _: &State, _| {
+        traces.insert(canonical(system, steps));
+        true
+    };
+    visit_all(system, &State::new(system), &mut Steps::new(), &goes_on, &mut visit);
+    Some((traces, states))
 }
 
 /// Of each thread what it did, and from which store each byte was read: the thread that made it and

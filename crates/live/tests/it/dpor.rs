@@ -8,7 +8,7 @@ use weakspot_live::testing::{
     Buffers, Instr, State, Steps, System, SystemSize, all_executions, byte, canonical,
     random_system, run, shrink_system, traces,
 };
-use weakspot_live::{Dpor, DporWhole, Ended, Parts, Strategy};
+use weakspot_live::{Agent, Dpor, DporWhole, Ended, Parts, Strategy};
 
 const SMALL: SystemSize = SystemSize {
     threads: 4,
@@ -230,6 +230,63 @@ fn crashes() {
         }
     }
     assert!(crashed > scaled(400));
+}
+
+/// Nobody goes on after a round of a loop in vain, and still every crash, every way to end, and everybody who waits for
+/// ever is found.
+#[test]
+fn loops_lose_nothing() {
+    let wrong = |system: &System| {
+        let (mut want, mut got) = (Ends::default(), Ends::default());
+        if !all_executions(system, 800, &mut |_, state, ended| want.note(system, state, ended)) {
+            return None;
+        }
+        let mut strategy = Dpor::new(system.buffers != Buffers::None);
+        run(system, &mut strategy, 100_000, &mut |_, state, ended| got.note(system, state, ended));
+        (strategy.complete() && got != want).then_some((got, want))
+    };
+    let mut rng = Rng::new(33);
+    let mut stuck = 0;
+    for n in 0..scaled(6000) {
+        let buffers = [Buffers::None, Buffers::Tso, Buffers::Pso][n % 3];
+        let total = if buffers == Buffers::None { 8 } else { 6 };
+        let size =
+            SystemSize { loops: true, crashes: true, locks: n % 2 == 0, spawns: true, ..SMALL };
+        let mut system = random_system(&mut rng, SystemSize { bytes: 2, total, buffers, ..size });
+        // One more loop than chance has put there.
+        let code = &mut system.threads[n % 2];
+        code.insert(rng.below(code.len() + 1), Instr::Await(byte(n as u8 % 2), 1));
+        if let Some((_, want)) = wrong(&system) {
+            let small = shrink_system(&system, &|s| wrong(s).is_some());
+            panic!("program {n}: {want:?}\n{small:?}\n{:?}", wrong(&small));
+        }
+        let mut waits = false;
+        all_executions(&system, 50, &mut |_, _, ended| waits |= ended == Ended::Deadlock);
+        stuck += usize::from(waits);
+    }
+    assert!(stuck > scaled(1000), "{stuck}");
+}
+
+/// How executions of a program ended: who crashed, in which states the others ended, who waits for ever.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ends {
+    crashes: BTreeSet<(u16, usize, u64)>,
+    states: BTreeSet<State>,
+    stuck: BTreeSet<Vec<(Agent, bool)>>,
+}
+
+impl Ends {
+    fn note(&mut self, system: &System, state: &State, ended: Ended) {
+        match (state.crash(), ended) {
+            (Some(how), _) => drop(self.crashes.insert(how)),
+            (None, Ended::Over) => drop(self.states.insert(state.clone())),
+            (None, Ended::Deadlock) => {
+                let next = state.next(system);
+                self.stuck.insert(next.iter().map(|n| (n.agent, n.idle)).collect());
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whoever crashes while the others wait for its lock has not been seen to race with them otherwise.

@@ -287,13 +287,15 @@ fn random_executions() {
 }
 
 /// The steps of a program's execution, with orders that depend on the thread and on how many steps it
-/// had taken: what a thread does next may depend only on what it has seen.
+/// had taken: what a thread does next may depend only on what it has seen. Rounds of a loop count as one.
 fn with_orders(steps: &Steps, seed: u64) -> Trace {
     let mut taken = [0; 8];
+    let mut before = [None; 8];
     let with_order = |&(agent, op): &(weakspot_live::Agent, Op)| {
         let thread = agent.of();
         let count = &mut taken[usize::from(thread)];
-        *count += 1;
+        let before = before[usize::from(thread)].replace(op);
+        *count += u64::from(op.kind != OpKind::Read || before != Some(op));
         let at = u64::from(thread) << 8 | *count;
         let mut rng = Rng::new(seed ^ at << 32 ^ op.addr << 8 ^ u64::from(op.len));
         let order = match op.kind {
@@ -317,8 +319,9 @@ fn missed(system: &System, seed: u64, rules: Rules) -> Option<(Pairs, Pairs)> {
     }
     let (mut races, mut got) = (Races::new(rules), Pairs::new());
     let mut strategy = Dpor::new(false);
-    run(system, &mut strategy, 100_000, &mut |steps, _, ended| {
-        if ended != Ended::Stopped {
+    run(system, &mut strategy, 100_000, &mut |steps, state, ended| {
+        // Who is left after a round in vain has done so for all to see.
+        if ended != Ended::Stopped || state.next(system).iter().any(|n| n.again) {
             let trace = with_orders(&steps.to_vec(), seed);
             let found = detected(&mut races, &trace);
             let shown = by_definition(&trace, rules);

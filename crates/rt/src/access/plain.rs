@@ -214,9 +214,12 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
         _ => 0,
     };
     let idle = rt.spins(call, area, expected);
-    if idle == Idle::No && varying.is_none() {
+    // Transactions end where they do: a round within one belongs to it.
+    let again = rt.threads.me().spin.is_again() && rt.config.transactions.is_none();
+    if idle == Idle::No && varying.is_none() && !again {
         step(rt, op);
     } else {
+        rt.threads.me_mut().again = again;
         step_conditional(rt, op, varying);
     }
     rt.threads.me_mut().spin.go();

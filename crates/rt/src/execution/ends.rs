@@ -59,9 +59,9 @@ pub fn fail_with(
 /// is a failure all the same.
 pub fn end_quietly(rt: &mut Rt) -> ! {
     settle(rt);
+    rt.exploration.not_assumed();
     wait_for_others(rt);
     report_closed(rt);
-    rt.exploration.not_assumed();
     finish(rt, Ended::Over)
 }
 

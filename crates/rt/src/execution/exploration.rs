@@ -14,6 +14,8 @@ pub struct Exploration {
     learning: bool,
     /// How the execution ended.
     ended: Ended,
+    /// An assumption does not hold in it.
+    denied: bool,
     /// How often the exploration started again.
     restarts: u64,
     counts: Counts,
@@ -28,8 +30,10 @@ pub struct Counts {
     pub guesses: u64,
     /// Executions that ended with an exit code that is not 0.
     pub exits: u64,
-    /// Executions that ended because an assumption does not hold.
+    /// Executions in which an assumption does not hold.
     pub assumed: u64,
+    /// Executions that were left where threads wait in loops.
+    pub left: u64,
     /// Transactions that began.
     pub transactions: u64,
     /// Loads by the last thread alone, which the strategy was not asked about. What they read depends
@@ -46,6 +50,7 @@ impl Exploration {
             choices: Choices::new(),
             learning: false,
             ended: Ended::Over,
+            denied: false,
             restarts: 0,
             counts: Counts::default(),
             threads: 0,
@@ -69,6 +74,7 @@ impl Exploration {
         self.choices.clear();
         self.learning = false;
         self.ended = Ended::Over;
+        self.denied = false;
     }
 
     /// The exploration starts again.
@@ -161,9 +167,19 @@ impl Exploration {
         self.counts.exits += u64::from(!self.learning);
     }
 
-    /// The execution ends because an assumption does not hold.
+    /// An assumption does not hold.
     pub fn not_assumed(&mut self) {
-        self.counts.assumed += u64::from(!self.learning);
+        self.denied = true;
+    }
+
+    /// The execution is over, and counts.
+    pub fn count(&mut self) {
+        self.counts.assumed += u64::from(self.denied);
+    }
+
+    /// The execution is left where threads wait in loops.
+    pub fn leave(&mut self) {
+        self.counts.left += 1;
     }
 
     /// What was counted.

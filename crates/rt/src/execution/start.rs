@@ -465,6 +465,7 @@ impl Runtime {
         // One that was given up is part of one that is known.
         if ended != Ended::Stopped {
             signals.add_execution();
+            self.exploration.count();
             self.monitors.count();
         }
         if signals.stopped() && ended == Ended::Cut {

@@ -119,7 +119,7 @@ impl Scheduler {
     pub(super) fn add(&mut self, t: usize) {
         let op = Op::plain(OpKind::Start);
         let agent = Agent::thread(t as u16);
-        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false });
+        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false, again: false });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
@@ -141,6 +141,7 @@ impl Scheduler {
         n.enabled = true;
         n.idle = false;
         n.varies = false;
+        n.again = false;
     }
 }
 
@@ -170,8 +171,16 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
             runtime.monitors.chosen(&runtime.scheduler.next, agent);
             usize::from(agent.of())
         }
-        Choice::Stop => finish(rt, Ended::Stopped),
+        Choice::Stop => stop(rt),
     }
+}
+
+/// The strategy does not go on.
+fn stop(rt: &mut Rt) -> ! {
+    if rt.scheduler.next.iter().any(|n| n.again) {
+        rt.exploration.leave();
+    }
+    finish(rt, Ended::Stopped)
 }
 
 /// Who is next, after the buffers have done what they do before.
@@ -199,7 +208,7 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         signals.set_busy(true);
         let choice = strategy.choose(with_buffers, *last);
         signals.set_busy(false);
-        let Choice::Run(agent) = choice else { finish(rt, Ended::Stopped) };
+        let Choice::Run(agent) = choice else { stop(rt) };
         let runtime: &mut Runtime = rt;
         runtime.exploration.chosen(agent);
         runtime.monitors.chosen(&runtime.scheduler.with_buffers, agent);
@@ -311,6 +320,7 @@ impl Runtime {
         n.enabled = enabled;
         n.idle = idle;
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
+        n.again = thread.again;
         Outlook { going: enabled, waiting }
     }
 

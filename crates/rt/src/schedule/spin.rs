@@ -166,6 +166,10 @@ pub struct Spin {
     /// How many of its steps changed shared memory; taking and freeing a lock, which loops do in
     /// turn, is none.
     stores: u64,
+    /// It is back where a round began, in the same state, and nobody could notice that round.
+    again: bool,
+    /// How many of its steps others could notice.
+    noticed: u64,
     /// How many locks it holds.
     held: u32,
     /// How often it has taken or freed one.
@@ -189,6 +193,7 @@ struct Load {
     visit: u64,
     asked: u64,
     turns: u64,
+    noticed: u64,
 }
 
 /// Whether a thread waits.
@@ -218,11 +223,23 @@ impl Spin {
         self.new = 0;
         self.loads_after = 0;
         self.idle = None;
+        self.again = false;
     }
 
     /// The thread has gone on for so long that it waits until nobody else can go on.
     pub fn tired(&mut self) {
         self.idle = Some((u64::MAX, false));
+    }
+
+    /// Others can notice the step that the thread takes.
+    pub(super) fn noticed(&mut self) {
+        self.noticed += 1;
+    }
+
+    /// Whether the thread is back where a round of a loop began, in the same state, and nobody could notice that
+    /// round.
+    pub fn is_again(&self) -> bool {
+        self.again
     }
 
     /// The thread has changed shared memory.
@@ -309,9 +326,10 @@ impl Runtime {
             spin.loads_after = spin.stores;
         }
         spin.idle = None;
+        spin.again = false;
         spin.visits += 1;
         let visit = spin.visits;
-        let (asked, turns) = (spin.asked, spin.turns);
+        let (asked, turns, noticed) = (spin.asked, spin.turns, spin.noticed);
         let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
         let Some(known) = spin.loads.iter_mut().find(same_place) else {
             let deep = None;
@@ -326,6 +344,7 @@ impl Runtime {
                 visit,
                 asked,
                 turns,
+                noticed,
             });
             return Idle::No;
         };
@@ -336,22 +355,28 @@ impl Runtime {
         }
         // What was read in between must be what would be read again.
         let alike = same && known.state == state && spin.changed <= since;
+        // What it reads now need not be what it read then: its own state is all that counts.
+        let unnoticed = known.state == state
+            && (known.asked, known.turns, known.noticed) == (asked, turns, noticed);
         // The rest of a deep stack is looked at only when everything else is the same.
-        let deep = (alike && !patient && (WORDS..MOST_WORDS).contains(&words)).then(|| {
+        let looks_deep = (alike || unnoticed) && !patient && (WORDS..MOST_WORDS).contains(&words);
+        let deep = looks_deep.then(|| {
             // SAFETY: the stack of the thread reaches to `top`.
             unsafe { stack.hash(words) }
         });
+        let same_stack = words < WORDS || deep.is_some() && known.deep == deep;
+        spin.again = unnoticed && !patient && same_stack && area.len() > 0;
         let certain = alike
             && (patient || known.asked == asked)
             && match patient {
                 // All that was read in this round was read in the one before.
                 true => spin.new <= since,
-                false => words < WORDS || deep.is_some() && known.deep == deep,
+                false => same_stack,
             };
         let times = if same { known.times + 1 } else { 1 };
         // Who holds a lock may free it in this loop, so that others go on, unless it did not in the last round.
         let keeps = known.turns == turns;
-        *known = Load { pc, area, value: seen, state, deep, times, visit, asked, turns };
+        *known = Load { pc, area, value: seen, state, deep, times, visit, asked, turns, noticed };
         if (spin.held == 0 || keeps) && (certain || times > self.config.spins) {
             spin.idle = Some((since, certain));
         }

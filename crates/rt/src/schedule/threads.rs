@@ -58,7 +58,10 @@ pub struct Thread {
     pub timeout: Option<u64>,
     /// On what the kind of its next step depends.
     pub(super) varying: Option<Varying>,
-    /// Its next step is conditional: one of the three above is set, or it waits in a loop.
+    /// Its next step begins a round of a loop, in the state in which it began the one before, which nobody could
+    /// notice.
+    pub again: bool,
+    /// Its next step is conditional: one of those above is set, or it waits in a loop.
     pub(super) conditional: bool,
     /// Where it has announced the last conditional step.
     pub(super) announced_at: usize,
@@ -413,6 +416,7 @@ impl Thread {
             self.patience = Patience::Endless;
             self.deadline = None;
             self.varying = None;
+            self.again = false;
         }
         conditional
     }

@@ -154,12 +154,21 @@ pub(super) fn begin_turn(rt: &mut Runtime) {
     let me = rt.threads.current();
     let thread = rt.threads.me_mut();
     let position = thread.position;
+    if !is_pure(rt.scheduler.next()[position].op.kind) {
+        thread.spin.noticed();
+    }
     if thread.go() {
         rt.scheduler.no_longer_conditional(position);
     }
     if me > 0 || !rt.config.harness {
         rt.scheduler.set_last(Agent::thread(me as u16));
     }
+}
+
+/// Whether nobody else can notice such a step.
+fn is_pure(kind: OpKind) -> bool {
+    use OpKind::{Compare, Fence, LoadFence, Read, StoreFence, Yield};
+    matches!(kind, Read | Compare | Fence | StoreFence | LoadFence | Yield)
 }
 
 /// A step of a thread while there is no other, which may be a load.
@@ -187,7 +196,8 @@ fn tell_alone(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     let varies = varying.is_some() && kind != OpKind::Release;
     let op = Op { kind, ..op };
     rt.signals().set_busy(true);
-    let goes_on = rt.scheduler.tell(Next { agent, op, enabled: true, idle: false, varies });
+    let goes_on =
+        rt.scheduler.tell(Next { agent, op, enabled: true, idle: false, varies, again: false });
     rt.signals().set_busy(false);
     if !goes_on {
         finish(rt, Ended::Stopped);

@@ -231,8 +231,21 @@ impl Lower<'_> {
 
     /// Instructions of assembly that are fences, or nothing to memory.
     fn assembly(&mut self, template: &str, stmt: &Stmt) -> Lowering<()> {
-        let template = template.replace("lock;", "lock ");
-        for line in template.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty()) {
+        let refused = |line: &str| {
+            let message = format!("the instruction `{line}` is not supported here");
+            let expected = "expected `mfence`, `sfence`, `lfence` or `pause`";
+            Err(Diagnostic::new(stmt.at, message, expected).help(ELSEWHERE))
+        };
+        // `lock` may stand alone, as an instruction before the one that it is for.
+        let template = template.replace(',', ", ");
+        let lines = template.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty());
+        let mut locked = false;
+        for line in lines {
+            if line == "lock" {
+                locked = true;
+                continue;
+            }
+            let line = if std::mem::take(&mut locked) { &format!("lock {line}") } else { line };
             let words: Vec<&str> = line.split_whitespace().collect();
             match words.as_slice() {
                 ["mfence"] => self.fence(Fence::Full),
@@ -242,14 +255,10 @@ impl Lower<'_> {
                 ["lock", "addl" | "addq" | "orl" | "orq", "$0,", at] if at.contains("sp)") => {
                     self.fence(Fence::Full);
                 }
-                _ => {
-                    let message = format!("the instruction `{line}` is not supported here");
-                    let expected = "expected `mfence`, `sfence`, `lfence` or `pause`";
-                    return Err(Diagnostic::new(stmt.at, message, expected).help(ELSEWHERE));
-                }
+                _ => return refused(line),
             }
         }
-        Ok(())
+        if locked { refused("lock") } else { Ok(()) }
     }
 }
 

@@ -208,8 +208,8 @@ impl Rest {
             w.all(&left.seen, |w, n| {
                 w.put(n.agent.0);
                 put_op(w, n.op);
-                let flags = [n.enabled, n.idle, n.varies].map(u64::from);
-                w.put(flags[0] | flags[1] << 1 | flags[2] << 2);
+                let flags = [n.enabled, n.idle, n.varies, n.again].map(u64::from);
+                w.put(flags[0] | flags[1] << 1 | flags[2] << 2 | flags[3] << 3);
             });
             put_agents(w, &left.sleep);
             put_agents(w, &left.barred);
@@ -244,7 +244,8 @@ impl Rest {
             let seen = r.all(|r| {
                 let (agent, op, flags) = (read_agent(r)?, read_op(r)?, r.long()?);
                 let flag = |bit: u64| flags >> bit & 1 != 0;
-                Some(Next { agent, op, enabled: flag(0), idle: flag(1), varies: flag(2) })
+                let (enabled, idle, varies) = (flag(0), flag(1), flag(2));
+                Some(Next { agent, op, enabled, idle, varies, again: flag(3) })
             })?;
             let (sleep, barred, taken) = (read_agents(r)?, read_agents(r)?, read_agents(r)?);
             Some(Left { agent, seen, sleep, barred, taken, tree: read_tree(r)? })
