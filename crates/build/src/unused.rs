@@ -1,5 +1,5 @@
-//! Atomic additions whose results the program does not use, in the assembly that a compiler has written: they are called by other
-//! names, because the order of two of them cannot be told.
+//! Atomic additions whose results the program does not use, in the assembly that a compiler has written, and the same of barriers:
+//! they are called by other names, because the order of two of them cannot be told.
 //!
 //! The result is in `%rax`. It is not used if, whichever way the program goes on, the register is written or a function
 //! is called before anything reads it: a function may change the register and does not get arguments in it, but for how many
@@ -7,11 +7,14 @@
 
 use std::collections::HashMap;
 
+/// Of those who meet at a barrier one is told that it is the last.
+const MEETS: &str = "pthread_barrier_wait";
+
 /// The text with other names for those.
 #[must_use]
 pub(crate) fn mark(text: &str) -> String {
-    const CALL: &str = "__tsan_atomic";
-    if !text.contains(CALL) {
+    const CALLS: [&str; 2] = ["__tsan_atomic", MEETS];
+    if !CALLS.iter().any(|call| text.contains(call)) {
         return text.to_owned();
     }
     let lines: Vec<&str> = text.lines().collect();
@@ -37,9 +40,12 @@ pub(crate) fn mark(text: &str) -> String {
     out
 }
 
-/// The name of a function that adds, and of the one whose result is not used.
+/// The name of a function that adds or waits at a barrier, and of the one whose result is not used.
 fn other_name(function: &str) -> Option<(&str, String)> {
     let name = function.strip_suffix("@PLT").unwrap_or(function);
+    if name == MEETS {
+        return Some((name, "__weakspot_barrier_wait".to_owned()));
+    }
     let (bits, what) = name.strip_prefix("__tsan_atomic")?.split_once("_fetch_")?;
     let known = ["8", "16", "32", "64"].contains(&bits) && ["add", "sub"].contains(&what);
     known.then(|| (name, format!("__weakspot_atomic{bits}_{what}")))
@@ -121,13 +127,15 @@ fn mentions(operands: &str) -> bool {
 
 /// Instructions that use no register but those of their operands.
 fn is_known(word: &str) -> bool {
-    const KNOWN: [&str; 14] = [
+    const KNOWN: [&str; 20] = [
         "mov", "lea", "add", "sub", "cmp", "test", "push", "pop", "xor", "and", "or", "nop", "inc",
-        "dec",
+        "dec", "sal", "sar", "shl", "shr", "neg", "not",
     ];
-    KNOWN.iter().any(|known| {
-        word.strip_prefix(known).is_some_and(|rest| rest.len() <= 3 && !word.starts_with("movs"))
-    })
+    word == "movabsq"
+        || KNOWN.iter().any(|known| {
+            word.strip_prefix(known)
+                .is_some_and(|rest| rest.len() <= 3 && !word.starts_with("movs"))
+        })
 }
 
 /// Whether an instruction writes all of the register and does not read it.
@@ -160,6 +168,10 @@ mod tests {
         check("\tsubl\t$1, %ebx\n\tjne\tf\n\tcall\tg\n", true);
         check(".L1:\n\t.loc 1 2\n\txorl\t%eax, %eax\n", true);
         check("\tjmp\t__tsan_func_exit\n", true);
+        check(
+            "\tmovabsq\t$6148914691236517206, %rdx\n\tsarq\t$63, %rcx\n\tmovq\t%rdi, %rax\n",
+            true,
+        );
     }
 
     #[test]
@@ -167,6 +179,8 @@ mod tests {
         check("\tmovl\t%eax, %ebx\n\tcall\tg\n", false);
         check("\tret\n", false);
         check("\taddl\t$1, %eax\n", false);
+        check("\tsarq\t$63, %rax\n\tcall\tg\n", false);
+        check("\tmovabsq\t%rax, 8\n\tcall\tg\n", false);
         check("\tmovb\t$1, %al\n", false);
         check("\tmovl\t(%rax), %eax\n", false);
         check("\tcmpl\t$1, %ebx\n\tje\t.L2\n\tcall\tg\n.L2:\n\tcmpl\t$3, %eax\n", false);
@@ -184,6 +198,9 @@ mod tests {
             let text = format!("\tcall\t{name}\n\tcall\tg\n");
             assert_eq!(mark(&text), text);
         }
+        let text =
+            "\tcall\tpthread_barrier_wait@PLT\n\tcall\tg\n\tcall\tpthread_barrier_wait\n\tret\n";
+        assert_eq!(mark(text), text.replacen("pthread", "__weakspot", 1));
         let text = "\tcall\t__tsan_atomic64_fetch_sub@PLT\n\tcall\tg\n";
         assert_eq!(mark(text), "\tcall\t__weakspot_atomic64_sub@PLT\n\tcall\tg\n");
     }

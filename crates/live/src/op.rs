@@ -91,7 +91,8 @@ pub enum OpKind {
     Start,
     /// The last step of a thread.
     Exit,
-    /// Waits for the end of the thread whose number is `addr`.
+    /// Waits for the end of the thread whose number is `addr`; if it has bytes, for additions to these, all of which come
+    /// before it in any case.
     Join,
     /// Lets others run; touches nothing.
     Yield,

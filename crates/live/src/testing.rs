@@ -64,6 +64,10 @@ pub enum Instr {
     Unlock(u8),
     /// Adds 1 to the semaphore.
     Post(u8),
+    /// Adds 1 to a byte, to come to a barrier.
+    Arrive(u8),
+    /// Waits until so many have come to it.
+    Depart(u8, u8),
     /// Creates the thread.
     Spawn(u16),
     /// Waits for the end of the thread.
@@ -144,6 +148,7 @@ impl System {
                 at.range().end
             }
             ReadAt(at) => usize::from(at.addr) + 2,
+            Instr::Arrive(at) | Instr::Depart(at, _) => usize::from(at) + 1,
             _ => 0,
         });
         ends.max().unwrap_or(0)
@@ -286,6 +291,11 @@ impl State {
                 let taken = self.semaphores[usize::from(s)] == 0;
                 (object(if taken { OpKind::Release } else { OpKind::Update }, s), true)
             }
+            Instr::Arrive(at) => (byte(at).op(OpKind::Add), true),
+            Instr::Depart(at, all) if self.load(t, byte(at)) < u64::from(all) => {
+                (byte(at).op(OpKind::Acquire), false)
+            }
+            Instr::Depart(at, _) => (byte(at).op(OpKind::Join), true),
             Instr::Spawn(u) => (named(OpKind::Spawn, u), true),
             Instr::Join(u) => {
                 let other = &self.threads[usize::from(u)];
@@ -366,6 +376,10 @@ impl State {
                 self.read(t, at);
                 self.store(at, self.threads[t].register.wrapping_add(value.into()));
             }
+            Instr::Arrive(at) => {
+                let seen = self.load(t, byte(at));
+                self.store(byte(at), seen + 1);
+            }
             Instr::Count(at, value) => {
                 let seen = self.load(t, at);
                 self.store(at, seen.wrapping_add(value.into()));
@@ -389,7 +403,7 @@ impl State {
                 self.settle(system, usize::from(u));
             }
             Instr::StoreFence => self.threads[t].epoch += 1,
-            Instr::Join(_) | Instr::Fence | Instr::Yield => {}
+            Instr::Join(_) | Instr::Depart(..) | Instr::Fence | Instr::Yield => {}
             Instr::If(..) | Instr::Unless(..) | Instr::CrashIf(_) => {}
         }
     }

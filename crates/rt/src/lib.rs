@@ -72,6 +72,7 @@ use crate::schedule::choice::Scheduler;
 use crate::schedule::coroutine::Coroutines;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
+use crate::sync::barriers::Barriers;
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
@@ -125,6 +126,8 @@ pub(crate) struct Runtime {
     pub wake_ups: WakeUps,
     /// Words that Rust's standard library waits for.
     pub words: Words,
+    /// Barriers, and who came to them.
+    pub barriers: Barriers,
     /// Which thread is in an atomic part, and what was chosen.
     pub verifier: Verifier,
     /// Locks that were destroyed.

@@ -279,8 +279,16 @@ int main(void) {{
             "meets",
             "y[n] = 1; pthread_barrier_wait(&meet); assert(y[(n + 1) % 3] == 1); pthread_barrier_wait(&meet);",
             barrier.clone(),
-            "(9 executions",
+            "(1 execution",
             "",
+        ),
+        // More threads come than the barrier waits for, so that it matters who meets whom.
+        (
+            "meets_others",
+            "pthread_barrier_wait(&meet); if (n == 0) pthread_barrier_wait(&meet);",
+            format!("pthread_barrier_init(&meet, 0, 2); {start} {end} return 0;"),
+            "",
+            "deadlock",
         ),
         (
             "meets_last",

@@ -362,6 +362,40 @@ fn counts_of_references() {
     }
 }
 
+/// All threads meet, some of them twice: who comes when is in no order, and all that follows comes after it.
+#[test]
+fn barriers() {
+    let mut rng = Rng::new(34);
+    for i in 0..scaled(4000) {
+        let size =
+            SystemSize { locks: i % 3 == 0, loops: i % 4 == 0, total: 6, instrs: 3, ..SMALL };
+        let mut system = random_system(&mut rng, size);
+        let all = system.threads.len() as u8;
+        let rounds = 1 + rng.below(2) as u8;
+        for code in &mut system.threads {
+            for round in 0..rounds {
+                let earlier = code.iter().rposition(|i| matches!(i, Instr::Depart(..)));
+                let from = earlier.map_or(0, |at| at + 1);
+                let at = from + rng.below(code.len() + 1 - from);
+                let meet = [Instr::Arrive(6 + round), Instr::Depart(6 + round, all)];
+                code.splice(at..at, meet);
+            }
+        }
+        let skips = system.threads.iter().flatten().any(|i| matches!(i, Instr::If(..)));
+        // Who may leave a barrier out lets others wait for ever, which is fine, but who leaves out one half is not.
+        if skips {
+            continue;
+        }
+        if let Some(what) = wrong(&system, false) {
+            panic!("{i}: {what}\n{system:#?}");
+        }
+    }
+    let meet = |round| [Instr::Arrive(round), Instr::Depart(round, 3)];
+    let threads = vec![[meet(0), meet(1)].concat(); 3];
+    let e = explore(&System { threads, buffers: Buffers::None, framed: false });
+    assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
+}
+
 /// Whoever lets go last is told, and nothing else; and what nobody reads is in no order.
 #[test]
 fn only_the_last_one_is_told() {

@@ -33,6 +33,7 @@ use crate::schedule::coroutine::Coroutines;
 use crate::schedule::life;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Start, Threads};
+use crate::sync::barriers::Barriers;
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
@@ -154,6 +155,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         words: Words::new(),
         mixed_swaps: false,
         token: 0,
+        barriers: Barriers::default(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
         frames,
@@ -407,6 +409,7 @@ impl Runtime {
         self.outside.handlers.begin();
         self.know_mixed_swaps();
         self.token = 0;
+        self.barriers.clear();
         self.verifier.clear();
         self.destroyed.clear();
         self.frames.clear();

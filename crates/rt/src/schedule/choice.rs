@@ -441,12 +441,20 @@ impl Runtime {
             }
             let thread = self.threads.get(t);
             let loops = thread.spin.idle() != Idle::No;
+            // A round of a barrier stands for the barrier.
+            let at_barrier = thread.awaits == Some(Awaited::Barrier);
+            let (addr, len) = match at_barrier {
+                true => {
+                    (thread.waiting.barrier as u64, size_of::<libc::pthread_barrier_t>() as u32)
+                }
+                false => (n.op.addr, n.op.len),
+            };
             let calls = if t == self.threads.current() { self.calls() } else { self.calls_of(t) };
             self.reporter.send(&Message::Waits(Waiter {
                 thread: t as u16,
                 what: thread.awaits.filter(|_| !loops).unwrap_or(Awaited::Other),
-                addr: n.op.addr,
-                len: n.op.len,
+                addr,
+                len,
                 calls: calls.into_iter().filter_map(|pc| self.reporter.place(pc)).collect(),
             }));
         }

@@ -1,6 +1,7 @@
 //! What threads do with each other: pthreads, C11, futexes, guards of C++,
 //! functions of other checkers.
 
+pub mod barriers;
 pub mod c11;
 pub mod futex;
 pub mod keys;

@@ -43,7 +43,7 @@ pub struct Waiting {
     /// The condition variable of Rust that it has just changed, so as to wake those who wait for it.
     pub(super) notifies: Option<usize>,
     /// A barrier, and its round.
-    pub(super) barrier: usize,
+    pub barrier: usize,
     pub(super) round: u32,
 }
 

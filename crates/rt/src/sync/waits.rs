@@ -1,4 +1,4 @@
-//! Condition variables, semaphores and barriers, and the queue in which threads wait for a wake-up.
+//! Condition variables and semaphores, and the queue in which threads wait for a wake-up.
 //!
 //! A wake-up may go to any thread that waited when it was given: it is kept beside the queue until
 //! one of them is chosen. If all of them are woken, there is nothing to choose, and in which order they leave does not matter; nor
@@ -25,7 +25,6 @@ use crate::{Rt, Runtime};
 
 const CONDITION: u32 = 48;
 const SEMAPHORE: u32 = 32;
-const BARRIER: u32 = 32;
 
 /// The current thread has taken a step on an object that others wait for.
 fn done(rt: &mut Runtime, op: Op, pc: usize) {
@@ -35,7 +34,7 @@ fn done(rt: &mut Runtime, op: Op, pc: usize) {
 }
 
 /// The same, with what the step orders.
-fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
+pub(super) fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     if op.kind != OpKind::Read && op.kind != OpKind::Compare {
         rt.threads.me_mut().spin.changed();
     }
@@ -327,110 +326,4 @@ stand_in! {
         done(rt, op, call.pc());
         0
     }
-}
-
-/// A barrier, in the place of glibc's.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Barrier {
-    size: u32,
-    arrived: u32,
-    round: u32,
-}
-
-stand_in! {
-    fn pthread_barrier_init(_rt, barrier: Guest<Barrier>, attributes: usize, n: u32) -> i32 {
-        let _ = attributes;
-        if n == 0 {
-            return libc::EINVAL;
-        }
-        barrier.set(Barrier { size: n, arrived: 0, round: 0 });
-        0
-    }
-
-    /// Who was let go may still be on the way.
-    fn pthread_barrier_destroy(rt, barrier: Guest<Barrier>) -> i32 {
-        let pc = rt.pc();
-        step(rt, op(OpKind::Update, barrier, BARRIER));
-        there(rt, barrier, "destroys", pc);
-        let state = barrier.get();
-        if state.arrived != 0 {
-            misuse(rt, barrier.addr(), pc, "destroys a barrier that a thread waits at");
-        }
-        barrier.set(Barrier { size: 0, arrived: BARRIER_GONE, ..state });
-        destroyed(rt, barrier.addr(), pc);
-        0
-    }
-
-    fn pthread_barrier_wait(rt, barrier: Guest<Barrier>) -> i32 {
-        let pc = rt.pc();
-        let update = op(OpKind::Update, barrier, BARRIER);
-        let commutes = rt.waits_commute();
-        let kind = Question::about(barrier, if commutes { arrival_in_any_order } else { arrival });
-        step_conditional(rt, update, Some(Varying::Object(kind)));
-        there(rt, barrier, "waits at", pc);
-        let Barrier { size, arrived, round } = barrier.get();
-        let last = arrived + 1 >= size;
-        barrier.set(if last {
-            Barrier { size, arrived: 0, round: round.wrapping_add(1) }
-        } else {
-            Barrier { size, arrived: arrived + 1, round }
-        });
-        if commutes && !last {
-            rt.record_unordered(Event::new(op(OpKind::Release, barrier, BARRIER), Order::SeqCst, pc)
-                .orders(Sync::Arrival { last }));
-            rt.threads.me_mut().spin.changed();
-        } else {
-            done_with(rt, update, pc, Sync::Arrival { last });
-        }
-        let waiting = &mut rt.threads.me_mut().waiting;
-        (waiting.round, waiting.barrier) = (round, barrier.addr());
-        let acquire = op(OpKind::Acquire, barrier, BARRIER);
-        rt.threads.me_mut().awaits = Some(Awaited::Barrier);
-        if commutes && !rt.threads.alone() {
-            let me = rt.threads.current();
-            rt.threads.me_mut().set_varying(Varying::Known(departure, me));
-        }
-        wait(rt, acquire, Until::Known(round_is_over, barrier.addr()), Patience::Endless);
-        rt.threads.me_mut().spin.changed();
-        let event = Event::new(acquire, Order::SeqCst, pc).orders(Sync::Nothing);
-        rt.record(if commutes { event.seen_as(OpKind::Compare) } else { event });
-        if last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
-    }
-}
-
-/// How many threads have arrived at a barrier that was destroyed.
-const BARRIER_GONE: u32 = 0x5eed_dead;
-
-/// A barrier that is used has to be there.
-fn there(rt: &mut Rt, barrier: Guest<Barrier>, what: &str, pc: usize) {
-    check_object(rt, area_of(op(OpKind::Update, barrier, BARRIER)), pc);
-    let Barrier { size, arrived, .. } = barrier.get();
-    if size == 0 {
-        let how = if arrived == BARRIER_GONE { "was destroyed" } else { "was not initialised" };
-        misuse(rt, barrier.addr(), pc, &format!("{what} a barrier that {how}"));
-    }
-}
-
-/// What it is to arrive at a barrier: the last one lets all others go.
-fn arrival(barrier: Guest<Barrier>) -> OpKind {
-    let barrier = barrier.get();
-    if barrier.arrived >= barrier.size.saturating_sub(1) { OpKind::Release } else { OpKind::Update }
-}
-
-/// The same, where the order of those who are not the last does not matter: only the last one is told.
-fn arrival_in_any_order(barrier: Guest<Barrier>) -> OpKind {
-    if arrival(barrier) == OpKind::Release { OpKind::Release } else { OpKind::Add }
-}
-
-/// What it is to go on from a barrier: nobody can notice it, once the round is over.
-fn departure(rt: &Runtime, thread: usize) -> OpKind {
-    let barrier = rt.threads.get(thread).waiting.barrier;
-    if round_is_over(rt, thread, barrier) { OpKind::Fence } else { OpKind::Acquire }
-}
-
-fn round_is_over(rt: &Runtime, thread: usize, barrier: usize) -> bool {
-    // SAFETY: the thread waits at a barrier that the program says is there.
-    let barrier: Guest<Barrier> = unsafe { Guest::at(barrier) };
-    barrier.get().round != rt.threads.get(thread).waiting.round
 }

@@ -239,6 +239,7 @@ impl Order {
             self.join(step);
         }
         match op.kind {
+            OpKind::Join if op.len > 0 => self.join_additions(op),
             OpKind::Join => self.join_agents(|a| u64::from(a.of()) == op.addr),
             _ if commits(agent, op) => self.join_stores(agent, op),
             _ => {}
@@ -258,6 +259,18 @@ impl Order {
             if what == agent {
                 self.join(step);
             }
+        }
+    }
+
+    fn join_additions(&mut self, op: Op) {
+        let added = Op { kind: OpKind::Add, ..op };
+        let mut link = self.words.get(&(op.addr / 8)).copied().unwrap_or(NONE);
+        while link != NONE {
+            let Link { step, previous, .. } = self.links[link as usize];
+            if self.steps[step as usize].op == added {
+                self.join(step);
+            }
+            link = previous;
         }
     }
 
