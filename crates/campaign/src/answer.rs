@@ -6,6 +6,7 @@ use weakspot_core::{Course, DelayedRun, DelayedValue, Limit, LogKind, Model, Ver
 use weakspot_live::wire::{Place, TracedStep};
 
 use crate::advice::Advice;
+use crate::explore::course::Blocked;
 use crate::explore::findings::{Failure, Overtaking, Seen};
 use crate::judge::accepted::Accepted;
 use crate::replay::log::{Logged, Replayed};
@@ -59,29 +60,6 @@ pub enum Asked {
     Serializability,
     /// Would they be with a fence at the end of each?
     FencedSerializability,
-}
-
-/// Executions that ended before their time, each of which is no more than the beginning of others, or of none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Blocked {
-    /// Those of all executions that ended where an assumption does not hold.
-    pub assumed: u64,
-    /// Those besides that were left where a thread waits in a loop.
-    pub left: u64,
-}
-
-impl Blocked {
-    /// How many there were.
-    #[must_use]
-    pub fn all(self) -> u64 {
-        self.assumed + self.left
-    }
-
-    /// Adds others.
-    pub(crate) fn add(&mut self, more: Blocked) {
-        self.assumed += more.assumed;
-        self.left += more.left;
-    }
 }
 
 /// Whether executions fail under a model.

@@ -16,8 +16,7 @@ use weakspot_core::{Course, Limit, Model};
 use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
 use weakspot_live::{Choices, Plan};
 
-use crate::answer::Blocked;
-use crate::explore::course::{Contacts, Followed, add_contacts, add_counts, lines};
+use crate::explore::course::{Blocked, Contacts, Followed, add_contacts, add_counts, lines};
 use crate::explore::findings::{DOUBTED, Failure, Findings, Seen};
 use crate::explore::heard::Heard;
 use crate::explore::pieces::merged;

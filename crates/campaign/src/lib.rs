@@ -47,10 +47,11 @@ mod tests;
 pub use advice::sources::Patch;
 pub use advice::{Advice, SourceChange};
 pub use answer::{
-    Answer, Asked, Blocked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown,
-    ShownFailure, ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
+    Answer, Asked, Consequence, Evidence, Failed, Judged, ModelAnswer, Shown, ShownFailure,
+    ShownKind, ShownOvertaking, ShownRelated, ShownStep, ShownWait, Transactions,
 };
 pub use error::{Error, Result};
+pub use explore::course::Blocked;
 pub use explore::findings::{Failure, Findings, Overtaking, Seen, Unserializable};
 pub use explore::record::Record;
 pub use facts::Facts;

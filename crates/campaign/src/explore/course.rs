@@ -10,6 +10,29 @@ use weakspot_live::wire::Place;
 use crate::facts::symbols::{Frame, Symbols};
 use crate::{Control, SoFar};
 
+/// Executions that ended before their time, each of which is no more than the beginning of others, or of none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// Those of all executions that ended where an assumption does not hold.
+    pub assumed: u64,
+    /// Those besides that were left where a thread waits in a loop.
+    pub left: u64,
+}
+
+impl Blocked {
+    /// How many there were.
+    #[must_use]
+    pub fn all(self) -> u64 {
+        self.assumed + self.left
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, more: Blocked) {
+        self.assumed += more.assumed;
+        self.left += more.left;
+    }
+}
+
 /// Accesses by place and thread, with the other thread that was met there, if any, and on which sides.
 pub(crate) type Contacts = BTreeMap<(Place, u16, Option<u16>), Met>;
 

@@ -12,7 +12,8 @@ use weakspot_core::{Limit, Model, Verdict};
 use weakspot_live::late;
 use weakspot_live::wire::{Config, Place};
 
-use crate::answer::{Blocked, Consequence, Failed, ModelAnswer, Shown, ShownFailure};
+use crate::answer::{Consequence, Failed, ModelAnswer, Shown, ShownFailure};
+use crate::explore::course::Blocked;
 use crate::explore::{Explored, explore_until};
 use crate::judge::failures::show_failures;
 

@@ -4,9 +4,10 @@ use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, UnOp};
 
 use super::ast::{self, ExprKind};
 use super::calls::{self, Call, Combine, Operand, Order, Outcome};
+use super::fold::folded;
 use super::lower::{Lower, Lowering};
 use super::types::Ty;
-use super::value::{Place, binary, folded};
+use super::value::{Place, binary};
 use crate::suggest::did_you_mean;
 use crate::{At, Diagnostic, Name};
 

@@ -3,7 +3,7 @@
 use weakspot_core::{Expr, UnOp, View};
 
 use super::ast::Type;
-use super::value::truth;
+use super::fold::truth;
 use crate::litmus::layout::view_of;
 use crate::litmus::types::named;
 

@@ -3,6 +3,7 @@
 use weakspot_core::{BinOp, Expr, Fence, Instr, PointId, RegId, UnOp, Value};
 
 use super::ast::{self, ExprKind};
+use super::fold::{folded, truth};
 use super::lower::{Lower, Lowering};
 use super::types::Ty;
 use crate::Diagnostic;
@@ -321,25 +322,5 @@ fn unsigned_division(op: BinOp, l: Expr, by: Expr) -> Expr {
         Expr::Const(0) => small,
         Expr::Const(_) => large,
         is_large => Expr::select(is_large, large, small),
-    }
-}
-
-/// 0 or 1.
-pub(crate) fn truth(e: Expr) -> Expr {
-    match &e {
-        Expr::Binary(BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le, ..)
-        | Expr::Binary(BinOp::Gt | BinOp::Ge | BinOp::And | BinOp::Or, ..)
-        | Expr::Unary(UnOp::Not, _) => e,
-        _ => folded(Expr::binary(BinOp::Ne, e, Expr::Const(0))),
-    }
-}
-
-/// The expression, or its value if it has no registers.
-pub(crate) fn folded(e: Expr) -> Expr {
-    let mut constant = true;
-    e.for_each_reg(&mut |_| constant = false);
-    match constant.then(|| e.eval(&[])) {
-        Some(Ok(value)) => Expr::Const(value),
-        _ => e,
     }
 }
