@@ -1,8 +1,8 @@
 //! Witnesses about fences.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
-use weakspot_core::{Goal, Verdict, fence_proof, same_program};
+use weakspot_core::{Goal, Model, Verdict, fence_proof, same_program};
 use weakspot_lang::patch::{Patches, has_fence, patches_with};
 use weakspot_lang::{Format, Parsed};
 use weakspot_witness::{FENCE, FenceWitness, input_hash, model_key};
@@ -14,6 +14,9 @@ use crate::{Asked, Checked, Claim};
 /// Checks a witness about fences.
 pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let witness = FenceWitness::from_json(text).with_context(|| asked.unread())?;
+    if witness.model == Model::Sc {
+        bail!("no program needs fences under SC, and no answer says so");
+    }
     let model = (model_key(witness.model), witness.model.to_string());
     *claim = Some(Claim::new(FENCE, model, &witness.verdict));
     let (text, format, setting) = read(asked).with_context(|| asked.name())?;

@@ -33,10 +33,17 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let Some((Recorded { ops, .. }, open)) = read else {
         bail!("{name} has no history number {number}");
     };
+    if witness.model.has_real_time() && !ops.has_times() {
+        bail!("no operation of {name} says when it began or ended, which `{key}` is about");
+    }
     witness.complete(&ops);
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
     let checked = certify::history_ways(&open, &witness.verdict, &witness.ways)
         .and_then(|()| shown(&ops, &witness, max_ops));
+    let checked = checked.map(|by| match number {
+        1 => by,
+        _ => format!("{by} (history {number} of the file)"),
+    });
     Ok(judged(checked, |n| {
         format!(
             "nothing small shows that a causal model holds, and the history has more than {n} \

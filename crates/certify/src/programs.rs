@@ -28,6 +28,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         SERIAL_PROGRAM => "serial",
         other => bail!("no way to certify an answer to `{other}`"),
     };
+    is_asked(question, witness.model, witness.buffered)?;
     let model = (model_key(witness.model), witness.model.to_string());
     *claim = Some(Claim::new(question, model, &witness.verdict));
     let max_states = asked.max_states.unwrap_or(MAX_STATES);
@@ -50,6 +51,19 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         _ => transactions(&parsed, &witness, max_states),
     };
     Ok(judged_program(checked))
+}
+
+/// Refuses questions that nobody asks: what they would mean is defined nowhere, or nothing.
+fn is_asked(question: &str, model: Model, buffered: Option<BufferedReads>) -> Result<()> {
+    match (question, model) {
+        ("robust", Model::Sc) => bail!("every program is robust against SC, and no answer says so"),
+        ("serial", Model::Pso(_)) => bail!("transactions are asked about under SC and TSO only"),
+        _ => {}
+    }
+    if buffered.is_some() && (question, model) != ("serial", Model::Tso) {
+        bail!("`buffered` is about transactions under TSO, and this is another question");
+    }
+    Ok(())
 }
 
 /// What the definitions say about a program.

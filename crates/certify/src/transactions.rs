@@ -30,8 +30,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let log = Log { asked, number: witness.trace };
     let known = log.scan().map_err(|error| anyhow!(error.of(&asked.name())))?;
     if !known.is_there {
-        let why = "the witness is about a trace that the log does not have";
-        return Ok(Checked::Rejected(why.to_owned()));
+        return Ok(Checked::Rejected(logs::NO_TRACE.to_owned()));
     }
     let checked = match &witness.commits {
         None => execution(&log, &witness, &known.tables, known.has_commits),
@@ -47,12 +46,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
              {n} events; --max-states allows more"
         )
     });
-    Ok(match (checked, witness.trace) {
-        (Checked::Certified(by), Some(trace)) => {
-            Checked::Certified(format!("{by} (trace {} of the log)", trace + 1))
-        }
-        (checked, _) => checked,
-    })
+    Ok(logs::of_trace(checked, witness.trace))
 }
 
 /// One trace of a log, which is read again and again.
@@ -184,6 +178,7 @@ fn trace(
             let by = format!("by an execution of the trace with a cycle of {edges}");
             (Verdict::Violated, TraceEvidence::Execution { events, cycle: cycle.clone() }, by)
         }
+        SerialEvidence::Groups(_) if !commits.is_empty() => return Err(Rejected::WrongKind),
         SerialEvidence::Groups(groups) => {
             let by = format!("by {} without a cycle", counted(groups.len(), "group"));
             (Verdict::Holds, TraceEvidence::Groups(groups.clone()), by)
@@ -211,7 +206,7 @@ fn execution_of(events: &[TxnEvent], commits: &[PlacedCommit]) -> Result<Vec<Txn
     let mut pending: HashMap<u32, VecDeque<TxnEvent>> = HashMap::new();
     let mut execution = Vec::new();
     for at in 0..=events.len() {
-        while let Some(commit) = commits.next_if(|commit| commit.before <= at as u64) {
+        while let Some(commit) = commits.next_if(|commit| commit.before == at as u64) {
             let store = pending.get_mut(&commit.thread).and_then(VecDeque::pop_front);
             let why = "a commit before it has no store";
             let store = store.ok_or(Rejected::Transactions(at as u64, why))?;
@@ -222,6 +217,9 @@ fn execution_of(events: &[TxnEvent], commits: &[PlacedCommit]) -> Result<Vec<Txn
             pending.entry(event.thread).or_default().push_back(event);
         }
         execution.push(event);
+    }
+    if let Some(commit) = commits.next() {
+        return Err(Rejected::Transactions(commit.before, "a commit before it is out of order"));
     }
     Ok(execution)
 }

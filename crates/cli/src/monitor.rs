@@ -327,7 +327,7 @@ impl Watched<'_> {
         place: (Option<usize>, usize),
     ) -> Option<(Vec<weakspot_core::LogEvent>, LogTables)> {
         let format = self.args.log_format;
-        read_trace(self.path, format, place.0, place.1 + 1, interrupt::stop(None)).ok()
+        read_trace(self.path, format, place.0, place.1 + 1, interrupt::stop(None)).ok()?
     }
 
     /// What is known although the log cannot be followed to its end.

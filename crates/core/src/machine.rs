@@ -247,6 +247,10 @@ impl<'p> Machine<'p> {
             Step::Execute { edge, choice, .. } => {
                 match self.edges(thread, &state.threads[thread.index()]).get(edge as usize) {
                     None => Ok(false),
+                    // Where nothing is to be chosen, nothing else was.
+                    Some(edge) if choice != 0 && !matches!(edge.instr, Instr::Choose { .. }) => {
+                        Ok(false)
+                    }
                     Some(edge) => self
                         .execute(state, thread, edge, choice)
                         .map_err(|kind| Failure { thread, span: edge.span, kind }),

@@ -59,8 +59,8 @@ pub fn open(path: &Path, format: Option<LogFormat>, stop: Stop) -> Result<LogRea
     }
 }
 
-/// The first `most` events of a trace: of the one with this number, or of a log that has only one. A
-/// trace that SC cannot have is an error.
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one. `None` if the log
+/// has no such trace; one that SC cannot have is an error.
 ///
 /// # Errors
 ///
@@ -71,6 +71,6 @@ pub fn read_trace(
     number: Option<usize>,
     most: usize,
     stop: Stop,
-) -> Result<(Vec<LogEvent>, LogTables), LogError> {
+) -> Result<Option<(Vec<LogEvent>, LogTables)>, LogError> {
     sc_events(&mut open(path, format, stop)?, number, most)
 }

@@ -21,7 +21,7 @@ pub fn write_all(files: &[(String, Vec<u8>)], folder: &Path) -> Result<()> {
         .with_context(|| format!("failed to make {}", folder.display()))?;
     for (name, bytes) in files {
         let path = folder.join(name);
-        std::fs::write(&path, bytes).with_context(|| failed(&path))?;
+        write(&path, bytes)?;
     }
     Ok(())
 }

@@ -37,8 +37,8 @@ pub fn each_batch(
     }
 }
 
-/// The first `most` events of a trace: of the one with this number, or of a log that has only one. A
-/// trace that SC cannot have is an error.
+/// The first `most` events of a trace: of the one with this number, or of a log that has only one. `None` if the log
+/// has no such trace; one that SC cannot have is an error.
 ///
 /// # Errors
 ///
@@ -47,11 +47,11 @@ pub fn sc_events(
     reader: &mut LogReader,
     number: Option<usize>,
     most: usize,
-) -> Result<(Vec<LogEvent>, LogTables), LogError> {
+) -> Result<Option<(Vec<LogEvent>, LogTables)>, LogError> {
     let mut events: Vec<LogEvent> = Vec::new();
     let mut tables = LogTables::default();
     let mut values = LogValues::default();
-    each_batch(reader, number, &mut |reader, batch| {
+    let is_there = each_batch(reader, number, &mut |reader, batch| {
         if let Some((wrong, why)) = values.follow(batch, reader.tables()) {
             return Err(LogError { message: why.to_string(), place: reader.place(wrong) });
         }
@@ -62,7 +62,7 @@ pub fn sc_events(
         }
         Ok(true)
     })?;
-    Ok((events, tables))
+    Ok(is_there.then_some((events, tables)))
 }
 
 /// The history with this number, from 1; `None` if there are not so many.
@@ -74,6 +74,9 @@ pub fn nth_history(
     reader: &mut HistoryReader,
     number: usize,
 ) -> Result<Option<Recorded>, LogError> {
+    if number == 0 {
+        return Ok(None);
+    }
     for _ in 1..number {
         // Wrong ones count as well.
         if let (Err(error), true) = (reader.next().map(drop), reader.has_ended()) {

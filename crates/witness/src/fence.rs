@@ -37,10 +37,11 @@ use weakspot_core::{
     Clause, Evidence, Fence, FenceCosts, FencesClaimed, Goal, Model, PlacedFence, Verdict,
 };
 
-use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, push_list};
 use crate::keys::{model_key, model_of_key, verdict_key};
 use crate::line::line;
 use crate::program::{StepJson, evidence, push_evidence, schedule};
+use crate::strict::{document, nothing_else};
 
 /// What the question is called in witness files.
 pub const FENCE: &str = "fence";
@@ -116,14 +117,17 @@ impl FenceWitness {
         let root = At::root(&json)?;
         let (model, verdict) = (root.get("model")?, root.get("verdict")?);
         let (goal, costs) = (root.get("goal")?, root.get("costs")?);
-        let cost = |at: At<'_>| at.integer("a cost");
+        let cost = |at: At<'_>| match at.integer("a cost")? {
+            0 => Err(at.bad("a cost of at least 1")),
+            cost => Ok(cost),
+        };
         let fences = match root.find("fences") {
             Some(fences) => Some((placed(&fences)?, evidence(&root.get("enough")?)?)),
             None => None,
         };
         let clauses = root.get("clauses")?.list()?;
         let optimal = root.get("optimal")?;
-        Ok(FenceWitness {
+        let witness = FenceWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of_key(model.string()?)
                 .ok_or_else(|| model.bad("`sc`, `tso`, `pso` or `pso-own`"))?,
@@ -144,7 +148,9 @@ impl FenceWitness {
             fences,
             optimal: optimal.json.as_bool().ok_or_else(|| optimal.bad("`true` or `false`"))?,
             clauses: clauses.iter().map(clause).collect::<Result<_, _>>()?,
-        })
+        };
+        nothing_else(&json, &witness.to_json())?;
+        Ok(witness)
     }
 }
 

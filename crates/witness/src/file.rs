@@ -106,11 +106,6 @@ pub fn witness_question(text: &str) -> Option<String> {
     json.get("question")?.as_str().map(str::to_owned)
 }
 
-/// The JSON of a file.
-pub(crate) fn document(text: &str) -> Result<Json, BadWitness> {
-    serde_json::from_str(text).map_err(|e| BadWitness(e.to_string()))
-}
-
 /// A part of a JSON document, with the way to it for messages.
 pub(crate) struct At<'j> {
     pub(crate) path: String,

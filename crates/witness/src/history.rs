@@ -49,9 +49,10 @@ use weakspot_core::{
     HistoryWay, LratStep, Rule, Verdict, Why, Within, initial_write, initial_write_var,
 };
 
-use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, push_list};
 use crate::keys::verdict_key;
 use crate::object::Object;
+use crate::strict::{document, nothing_else};
 
 /// An answer about a history and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +160,7 @@ impl HistoryWitness {
         let of_key = HistoryModel::from_key(key);
         let verdict = root.get("verdict")?;
         let number = root.get("history")?;
-        Ok(HistoryWitness {
+        let witness = HistoryWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             number: number.integer("the number of a history")?,
             model: of_key.ok_or_else(|| {
@@ -171,7 +172,10 @@ impl HistoryWitness {
                 _ => return Err(verdict.bad("`holds` or `violated`")),
             },
             ways: ways(&root.get("evidence")?)?,
-        })
+        };
+        let HistoryWitness { input_hash, number, model, verdict, ways } = &witness;
+        nothing_else(&json, &history_witness_json(input_hash, *number, *model, verdict, ways))?;
+        Ok(witness)
     }
 
     /// Adds to a run the order in which it writes to memory.

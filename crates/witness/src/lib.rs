@@ -13,6 +13,7 @@ mod object;
 mod program;
 mod real;
 mod serial;
+mod strict;
 mod transactional;
 
 pub use fence::{FENCE, FenceWitness};

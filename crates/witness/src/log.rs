@@ -29,9 +29,10 @@ use serde_json::Value as Json;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{DelayedCommit, DelayedRun, EventId, Model};
 
-use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, push_list};
 use crate::keys::{model_key, model_of_key};
 use crate::object::Object;
+use crate::strict::{document, nothing_else};
 
 /// An answer about a log and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +102,10 @@ impl LogWitness {
     pub fn from_json(text: &str) -> Result<LogWitness, BadWitness> {
         let json = document(text)?;
         let root = At::root(&json)?;
+        let question = root.get("question")?;
+        if question.string()? != "monitor" {
+            return Err(question.bad("`monitor`"));
+        }
         let model = root.get("model")?;
         let model_of = model_of_key(model.string()?)
             .filter(|&model| model != Model::Sc)
@@ -120,7 +125,7 @@ impl LogWitness {
             Json::Null => None,
             _ => Some(place.integer("the number of a trace, or null")?),
         };
-        Ok(LogWitness {
+        let witness = LogWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of,
             trace,
@@ -133,7 +138,9 @@ impl LogWitness {
                 None => false,
             },
             run: delayed.map(|delayed| run(&delayed, model_of)).transpose()?,
-        })
+        };
+        nothing_else(&json, &witness.to_json())?;
+        Ok(witness)
     }
 }
 

@@ -28,7 +28,7 @@
 //! each thread (-1 is none), per class whether 0 has a place in it, and the size of gaps that are told apart, see
 //! [`Abstraction`]; or `inductive`, a set of states out of which no step leads: `over` which states, `machine` or `pending`, how many,
 //! and `packed`, the set in base 64, cut into lines. Of transactions under TSO, `buffered` says which reads count as reads of the buffer,
-//! `exact` or `static`; without it the answer is about the static reading, which there was before. Keys that are not known are ignored.
+//! `exact` or `static`; without it the answer is about the static reading, which there was before. A file that has anything else is refused.
 
 use std::fmt::Write;
 
@@ -39,10 +39,11 @@ use weakspot_core::serial::BufferedReads;
 use weakspot_core::{Abstraction, Evidence, Model, ThreadId, Value, Verdict};
 
 use crate::base64::{base64, bytes_of};
-use crate::file::{At, BadWitness, beginning, buffered, document, push_buffered, push_list};
+use crate::file::{At, BadWitness, beginning, buffered, push_buffered, push_list};
 use crate::keys::{model_key, model_of_key, verdict_key};
 use crate::limit::{limit_json, limit_of_json};
 use crate::line::line;
+use crate::strict::{document, nothing_else};
 
 /// What the question about the transactions of a program is called in witness files: of logs it is another
 /// one.
@@ -90,7 +91,7 @@ impl Witness {
         let root = At::root(&json)?;
         let model = root.get("model")?;
         let verdict = root.get("verdict")?;
-        Ok(Witness {
+        let witness = Witness {
             question: root.get("question")?.string()?.to_owned(),
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of_key(model.string()?)
@@ -106,7 +107,9 @@ impl Witness {
                 _ => return Err(verdict.bad("`holds`, `violated` or `unknown`")),
             },
             evidence: evidence(&root.get("evidence")?)?,
-        })
+        };
+        nothing_else(&json, &witness.to_json())?;
+        Ok(witness)
     }
 }
 
@@ -114,16 +117,14 @@ pub(crate) fn push_evidence(out: &mut String, evidence: &Evidence) {
     match evidence {
         // How much an engine visited is for nobody to check.
         Evidence::Exhausted { .. } => out.push_str("\"exhausted\": {}"),
-        Evidence::Abstracted { states, abstraction } => {
-            push_abstraction(out, *states, abstraction);
-        }
+        Evidence::Abstracted { abstraction, .. } => push_abstraction(out, abstraction),
         Evidence::Inductive(set) => push_set(out, set),
         Evidence::Run(schedule) => push_run(out, schedule),
     }
 }
 
 /// The classes of counters; -1 is none.
-fn push_abstraction(out: &mut String, states: u64, abstraction: &Abstraction) {
+fn push_abstraction(out: &mut String, abstraction: &Abstraction) {
     let Abstraction { regs, locs, zero, gap } = abstraction;
     let numbers = |classes: &[Option<u32>]| {
         line(&classes.iter().map(|c| c.map_or(-1, i64::from)).collect::<Vec<i64>>())
@@ -135,7 +136,7 @@ fn push_abstraction(out: &mut String, states: u64, abstraction: &Abstraction) {
     let regs: Vec<String> = regs.iter().map(of_thread).collect();
     let _ = write!(
         out,
-        "\"abstracted\": {{\n      \"states\": {states},\n      \"gap\": {gap},\n      \
+        "\"abstracted\": {{\n      \"gap\": {gap},\n      \
          \"zero\": {},\n      \"locations\": {},\n      \"registers\": [{}]\n    }}",
         line(&zero.iter().map(|&zero| u8::from(zero)).collect::<Vec<u8>>()),
         numbers(locs),
@@ -208,8 +209,7 @@ pub(crate) fn evidence(at: &At<'_>) -> Result<Evidence, BadWitness> {
         (Some(run), None, None) => Ok(Evidence::Run(schedule(&run)?)),
         (None, Some(_), None) => Ok(Evidence::Exhausted { states: 0 }),
         (None, None, Some(abstracted)) => {
-            let states = abstracted.get("states")?.integer("a number of states")?;
-            Ok(Evidence::Abstracted { states, abstraction: abstraction(&abstracted)? })
+            Ok(Evidence::Abstracted { states: 0, abstraction: abstraction(&abstracted)? })
         }
         _ => Err(at.bad("an object with `run`, `exhausted`, `abstracted` or `inductive`")),
     }
@@ -359,7 +359,7 @@ mod tests {
             zero: vec![true, false],
             gap: 4,
         };
-        let evidence = Evidence::Abstracted { states: 7, abstraction };
+        let evidence = Evidence::Abstracted { states: 0, abstraction };
         let abstracted = Witness { question: "reach".to_owned(), evidence, ..w.clone() };
         expect![[r#"
             {
@@ -370,7 +370,6 @@ mod tests {
               "verdict": "holds",
               "evidence": {
                 "abstracted": {
-                  "states": 7,
                   "gap": 4,
                   "zero": [1,0],
                   "locations": [0,-1],

@@ -31,10 +31,11 @@ use std::fmt::Write;
 use serde_json::Value as Json;
 use weakspot_core::{Model, Verdict};
 
-use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, push_list};
 use crate::keys::{model_key, model_of_key, verdict_key};
 use crate::line::line;
 use crate::object::Object;
+use crate::strict::{document, nothing_else};
 
 /// What the question is called in witness files.
 pub const RUN: &str = "run";
@@ -181,6 +182,7 @@ impl RunWitness {
         if model.string()? != witness.model_keys() {
             return Err(model.bad("the models that the evidence is for"));
         }
+        nothing_else(&json, &witness.to_json())?;
         Ok(witness)
     }
 

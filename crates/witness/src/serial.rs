@@ -24,7 +24,7 @@
 //! transactions, numbered from 0 as they begin, in a serial order. For a trace it is `groups`: the
 //! transactions in groups between which conflicts lead in one direction only, each with `why` it has no
 //! cycle: it is `single`; its transactions are `events`, each a single one; its conflicts are a `tree`;
-//! each has one of the `points` in time, an event of the trace; all was `searched` in so many steps;
+//! each has one of the `points` in time, an event of the trace; all was `searched`;
 //! or a proof, with the meaning of its variables (`on` a transaction, `uses` a conflict of two events,
 //! or the `first` side of one, that a read finds its own store `overwritten`, or which store
 //! `overwrites` that of which read), its clauses, and its steps as in LRAT.
@@ -35,9 +35,10 @@ use serde_json::Value as Json;
 use weakspot_core::Model;
 use weakspot_core::serial::{BufferedReads, NoCycle, TxnCycle, TxnGroup, TxnRefutation, TxnVar};
 
-use crate::file::{At, BadWitness, beginning, buffered, document, push_buffered, push_list};
+use crate::file::{At, BadWitness, beginning, buffered, push_buffered, push_list};
 use crate::history::{lrat_of_text, lrat_text};
 use crate::keys::{model_key, model_of_key};
+use crate::strict::{document, nothing_else};
 
 /// An answer about transactions and why to believe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +168,7 @@ impl SerialWitness {
             return Err(verdict.bad(&format!("`{expected}`, with this evidence")));
         }
         let place = evidence.get("trace")?;
-        Ok(SerialWitness {
+        let witness = SerialWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: model_of,
             buffered: match (model_of, buffered(&root)?) {
@@ -180,7 +181,9 @@ impl SerialWitness {
             },
             commits,
             evidence: found,
-        })
+        };
+        nothing_else(&json, &witness.to_json())?;
+        Ok(witness)
     }
 }
 
@@ -194,7 +197,8 @@ fn group_json(group: &TxnGroup) -> String {
             let points: Vec<usize> = points.iter().map(|point| point + 1).collect();
             format!("{{\"points\":{}}}", numbers(&points))
         }
-        NoCycle::Searched { steps } => format!("{{\"searched\":{steps}}}"),
+        // How much an engine visited is for nobody to check.
+        NoCycle::Searched { .. } => "{\"searched\":{}}".to_owned(),
         NoCycle::Refuted(TxnRefutation { vars, clauses, proof }) => {
             let var = |var: &TxnVar| match var {
                 TxnVar::On(txn) => format!("{{\"on\":{txn}}}"),
@@ -233,7 +237,7 @@ fn group(at: &At<'_>) -> Result<TxnGroup, BadWitness> {
         Some("events") => NoCycle::Events,
         Some(_) => return Err(why.bad("`single`, `tree`, `events`, `searched` or a proof")),
         None => match (why.find("searched"), why.find("points")) {
-            (Some(steps), _) => NoCycle::Searched { steps: steps.integer("a number of steps")? },
+            (Some(_), _) => NoCycle::Searched { steps: 0 },
             (None, Some(points)) => NoCycle::Points(all(&points, event_number)?),
             (None, None) => NoCycle::Refuted(refutation(&why)?),
         },
@@ -321,7 +325,7 @@ mod tests {
             NoCycle::Tree,
             NoCycle::Events,
             NoCycle::Points(vec![0, 7]),
-            NoCycle::Searched { steps: 7 },
+            NoCycle::Searched { steps: 0 },
             NoCycle::Refuted(proof),
         ];
         why.into_iter().map(|why| TxnGroup { txns: vec![1, 2], why }).collect()

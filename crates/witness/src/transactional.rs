@@ -31,9 +31,10 @@
 use weakspot_core::transactional::{BEGINNING, Fact, Misread, Reason};
 use weakspot_core::{TxnEvidence, TxnModel, Verdict};
 
-use crate::file::{At, BadWitness, beginning, document, push_list};
+use crate::file::{At, BadWitness, beginning, push_list};
 use crate::keys::verdict_key;
 use crate::object::Object;
+use crate::strict::{document, nothing_else};
 
 /// What the question is called in witness files.
 pub const TRANSACTIONAL: &str = "transactional";
@@ -101,7 +102,7 @@ impl TxnHistoryWitness {
         let of_key = TxnModel::ALL.into_iter().find(|m| m.key() == key);
         let expected = "`read-committed`, `read-atomic`, `transactional-causal` or `serializable`";
         let verdict = root.get("verdict")?;
-        Ok(TxnHistoryWitness {
+        let witness = TxnHistoryWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
             model: of_key.ok_or_else(|| model.bad(expected))?,
             verdict: match verdict.string()? {
@@ -110,7 +111,9 @@ impl TxnHistoryWitness {
                 _ => return Err(verdict.bad("`holds` or `violated`")),
             },
             evidence: evidence(&root.get("evidence")?)?,
-        })
+        };
+        nothing_else(&json, &witness.to_json())?;
+        Ok(witness)
     }
 }
 

@@ -185,3 +185,142 @@ fn altered_witnesses() {
         assert!(!said.contains(": certified"), "{said}");
     }
 }
+
+/// A text in which exactly one thing is replaced.
+fn with(text: &str, from: &str, to: &str) -> String {
+    assert_eq!(text.matches(from).count(), 1, "{from} in {text}");
+    text.replace(from, to)
+}
+
+/// What is said of a witness that is right, and of those in which one thing is wrong.
+fn one_thing_is_wrong(input: (&str, &str), json: &str, right: &str, wrong: &[(&str, &str, &str)]) {
+    let folder = Folder::new();
+    let (name, text) = input;
+    let input = folder.write(name, text);
+    let json = with(json, "HASH", &input_hash(text.as_bytes()));
+    let file = folder.write("w.json", &json);
+    assert_eq!(certify(&folder, &[], &[&input, &file]), (format!("certified: {right}\n"), 0));
+    for (from, to, expected) in wrong {
+        let file = folder.write("bad.json", &with(&json, from, to));
+        let (said, code) = certify(&folder, &[], &[&input, &file]);
+        assert!(said.contains(expected) && matches!(code, 1 | 2), "{from} -> {to}: {said}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_not_there_shows_nothing() {
+    let log =
+        "trace a\nt0: wr x = 1\nt0: rd y = 0\nt1: wr y = 1\nt1: rd x = 1\ntrace b\nt0: wr x = 1\n";
+    let json = r#"{"witness": 1, "question": "monitor", "input": "HASH", "model": "tso", "verdict": "holds",
+        "evidence": {"none": {"trace": 1, "pending": "all"}}}"#;
+    let absent = "the witness is about a trace that the log does not have";
+    one_thing_is_wrong(
+        ("log.wstrace", log),
+        json,
+        "monitor under TSO: holds, by the definition of the monitor (trace 2 of the log)",
+        &[
+            ("\"trace\": 1", "\"trace\": 0", "the monitor by definition reports"),
+            ("\"trace\": 1", "\"trace\": 2", absent),
+            ("\"trace\": 1", "\"trace\": null", absent),
+            ("\"monitor\"", "\"robust\"", "question: expected `monitor`"),
+            ("\"all\"", "\"all\", \"note\": 1", "evidence.none.note: expected no such key"),
+        ],
+    );
+}
+
+#[test]
+fn histories_count_from_one() {
+    let json = r#"{"witness": 1, "question": "history", "input": "HASH", "model": "cc", "verdict": "holds",
+        "history": 1, "evidence": {"definition": true}}"#;
+    one_thing_is_wrong(
+        ("a.wshist", "t0: w x 1\nt1: r x 1\n"),
+        json,
+        "history under CC: holds, by the definition, evaluated literally",
+        &[
+            ("\"history\": 1", "\"history\": 0", "has no history number 0"),
+            ("\"history\": 1", "\"history\": 2", "has no history number 2"),
+            ("\"cc\"", "\"lin\"", "says when it began or ended, which `lin` is about"),
+            ("true", "false", "evidence.definition: expected `true`"),
+            ("true", "true, \"definition\": true", "the key `definition` is there twice"),
+        ],
+    );
+}
+
+#[test]
+fn commits_of_traces() {
+    let log = "t0: begin\nt0: wr x\nt1: rd x\nt0: wr x\nt0: end\n";
+    let json = r#"{"witness": 1, "question": "serial", "input": "HASH", "model": "tso", "verdict": "violated",
+        "buffered": "exact", "evidence": {"trace": null, "of": "trace",
+        "commits": [{"before":2,"thread":0}, {"before":4,"thread":0}],
+        "cycle": [{"from":2,"to":3}, {"from":3,"to":5}]}}"#;
+    one_thing_is_wrong(
+        ("log.wstrace", log),
+        json,
+        "serial under TSO: violated, by an execution of the trace with a cycle of 2 conflicts",
+        &[
+            ("\"before\":4", "\"before\":5", "a commit before it is out of order"),
+            ("\"before\":4", "\"before\":1", "a commit before it is out of order"),
+            ("\"before\":4,\"thread\":0", "\"before\":4,\"thread\":1", "has no store"),
+        ],
+    );
+    let json = r#"{"witness": 1, "question": "serial", "input": "HASH", "model": "tso", "verdict": "holds",
+        "buffered": "exact", "evidence": {"trace": null, "of": "trace", "commits": [],
+        "groups": [{"txns":[0],"why":"single"}]}}"#;
+    one_thing_is_wrong(
+        ("log.wstrace", "t0: wr x\n"),
+        json,
+        "serial under TSO: holds, by 1 group without a cycle",
+        &[(
+            "\"commits\": []",
+            "\"commits\": [{\"before\":1,\"thread\":0}]",
+            "the verdict needs evidence of another kind",
+        )],
+    );
+}
+
+/// What is certified is an answer to a question that can be asked.
+#[test]
+fn questions_that_nobody_asks() {
+    let json = |question: &str, buffered: &str| {
+        format!(
+            r#"{{"witness": 1, "question": "{question}", "input": "HASH", "model": "tso", "verdict": "holds",
+            {buffered} "evidence": {{"exhausted": {{}}}}}}"#
+        )
+    };
+    let input = ("x.weak", "shared x\nthread a { x = 1 }\nthread b { x = 2 }\n");
+    let buffered = "\"buffered\": \"exact\",";
+    let other = "`buffered` is about transactions under TSO, and this is another question";
+    one_thing_is_wrong(
+        input,
+        &json("serial-program", buffered),
+        "serial under TSO: holds, by all executions, which are serializable",
+        &[
+            ("\"tso\"", "\"pso\"", "transactions are asked about under SC and TSO only"),
+            ("\"tso\"", "\"pso-own\"", "transactions are asked about under SC and TSO only"),
+            ("\"tso\"", "\"sc\"", other),
+            ("serial-program", "robust", other),
+        ],
+    );
+    one_thing_is_wrong(
+        input,
+        &json("robust", ""),
+        "robust under TSO: holds, by its text: no access can overtake a store",
+        &[("\"tso\"", "\"sc\"", "every program is robust against SC")],
+    );
+    let json = r#"{"witness": 1, "question": "fence", "input": "HASH", "model": "tso", "verdict": "holds", "goal": "robust",
+        "costs": {"full":1,"store_store":1}, "optimal": true, "fences": [], "clauses": [], "enough": {"exhausted": {}}}"#;
+    one_thing_is_wrong(
+        input,
+        json,
+        "fence under TSO: holds, by its text: no access can overtake a store",
+        &[
+            ("\"tso\"", "\"sc\"", "no program needs fences under SC"),
+            ("\"full\":1", "\"full\":0", "costs.full: expected a cost of at least 1"),
+            (
+                "\"store_store\":1",
+                "\"store_store\":0",
+                "costs.store_store: expected a cost of at least 1",
+            ),
+        ],
+    );
+}

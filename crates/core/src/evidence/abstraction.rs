@@ -150,9 +150,12 @@ impl Check<'_> {
         let sizes = abstraction.regs.len() == program.threads.len()
             && abstraction.regs.iter().zip(&program.threads).all(of_thread)
             && abstraction.locs.len() == program.locs.len();
-        let mut classes =
-            abstraction.regs.iter().flatten().flatten().chain(&abstraction.locs).flatten();
-        if !sizes || classes.any(|&c| c as usize >= abstraction.zero.len()) {
+        let classes: BTreeSet<usize> = (abstraction.regs.iter().flatten().flatten())
+            .chain(&abstraction.locs)
+            .flatten()
+            .map(|&class| class as usize)
+            .collect();
+        if !sizes || !classes.into_iter().eq(0..abstraction.zero.len()) {
             return wrong("the classes of counters do not fit the program");
         }
         if !(1..=1 << 20).contains(&abstraction.gap) {

@@ -128,14 +128,22 @@ pub fn check_claim(
     if !chosen.iter().all(has_place) {
         return Err(Rejected::Fences("a fence is in no place, or of a kind that there is not"));
     }
-    let question = goal.question(&places.program);
-    for clause in clauses {
-        goal.is_missed(&question, model, &clause.run)?;
+    if is_doubled(chosen)
+        || is_doubled(clauses)
+        || clauses.iter().any(|clause| is_doubled(&clause.hit_by))
+    {
+        return Err(Rejected::Fences("a fence or a run is there twice"));
     }
-    if optimal {
-        check(places, model, goal, costs, chosen, clauses)?;
+    check_clauses(places, model, goal, costs, clauses)?;
+    match optimal {
+        true => check_bound(costs, chosen, clauses),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether something is there twice. Lists are short: every run took a search.
+fn is_doubled<T: PartialEq>(list: &[T]) -> bool {
+    list.iter().enumerate().any(|(i, one)| list[..i].contains(one))
 }
 
 /// Checks that no set of fences that is cheaper than `chosen` reaches the goal; with `chosen`
@@ -149,6 +157,18 @@ pub fn check(
     chosen: &[PlacedFence],
     clauses: &[Clause],
 ) -> Result<(), Rejected> {
+    check_clauses(places, model, goal, costs, clauses)?;
+    check_bound(costs, chosen, clauses)
+}
+
+/// Checks that each run misses the goal, and that those fences forbid it which are said to.
+fn check_clauses(
+    places: &FencePlaces,
+    model: Model,
+    goal: Goal,
+    costs: &FenceCosts,
+    clauses: &[Clause],
+) -> Result<(), Rejected> {
     let plain = FencePlaces { program: goal.question(&places.program), ..places.clone() };
     let all: Vec<PlacedFence> = (0..places.places.len())
         .flat_map(|place| {
@@ -156,6 +176,9 @@ pub fn check(
         })
         .collect();
     for clause in clauses {
+        if !clause.hit_by.iter().all(|fence| all.contains(fence)) {
+            return Err(Rejected::Fences("a clause has a fence that there is no place for"));
+        }
         goal.is_missed(&plain.program, model, &clause.run)?;
         let passed = passed(Machine { program: &plain.program, model }, &clause.run);
         let touches = |f: &PlacedFence| places.places[f.place].iter().any(|e| passed.contains(e));
@@ -163,7 +186,21 @@ pub fn check(
             goal.is_missed(&plain.with(&[*fence]), model, &clause.run)
                 .map_err(|_| Rejected::Fences("a clause lacks a fence that forbids its run"))?;
         }
+        let leaves =
+            |f: &PlacedFence| goal.is_missed(&plain.with(&[*f]), model, &clause.run).is_ok();
+        if clause.hit_by.iter().any(leaves) {
+            return Err(Rejected::Fences("a clause has a fence that does not forbid its run"));
+        }
     }
+    Ok(())
+}
+
+/// Checks that no set of fences that is cheaper than `chosen` has one of each clause.
+fn check_bound(
+    costs: &FenceCosts,
+    chosen: &[PlacedFence],
+    clauses: &[Clause],
+) -> Result<(), Rejected> {
     if clauses.iter().any(|c| c.hit_by.is_empty()) {
         return match chosen {
             [] => Ok(()),

@@ -45,6 +45,8 @@ pub enum LratError {
     NotEmpty(usize),
     /// The empty clause is never added.
     NoContradiction,
+    /// This step, or its last hints, come after what was to be shown.
+    Needless(usize),
 }
 
 impl fmt::Display for LratError {
@@ -57,6 +59,9 @@ impl fmt::Display for LratError {
             }
             LratError::NotUnit(at) => write!(f, "a hint of step {} is not unit", at + 1),
             LratError::NotEmpty(at) => write!(f, "step {} does not follow from its hints", at + 1),
+            LratError::Needless(at) => {
+                write!(f, "step {} has something after what it is to show", at + 1)
+            }
             LratError::NoContradiction => f.write_str("it ends without the empty clause"),
         }
     }
@@ -71,7 +76,7 @@ pub fn lrat(clauses: &[Vec<i32>], proof: &[LratStep]) -> Result<(), LratError> {
         return Err(LratError::Literal(bad));
     }
     if clauses.iter().any(Vec::is_empty) {
-        return Ok(());
+        return nothing_after(proof, 0, 0);
     }
     let mut known: HashMap<u64, &[i32]> =
         clauses.iter().enumerate().map(|(i, c)| (i as u64 + 1, c.as_slice())).collect();
@@ -93,13 +98,21 @@ pub fn lrat(clauses: &[Vec<i32>], proof: &[LratStep]) -> Result<(), LratError> {
                 }
                 follows(&known, clause, hints, &mut values, at)?;
                 if clause.is_empty() {
-                    return Ok(());
+                    return nothing_after(proof, at + 1, at + 1);
                 }
                 known.insert(*id, clause);
             }
         }
     }
     Err(LratError::NoContradiction)
+}
+
+/// Refuses what stands from a place on, where all is shown.
+fn nothing_after<T>(list: &[T], from: usize, at: usize) -> Result<(), LratError> {
+    match list.len() > from {
+        true => Err(LratError::Needless(at)),
+        false => Ok(()),
+    }
 }
 
 fn follows(
@@ -113,10 +126,10 @@ fn follows(
     for &literal in clause {
         // A clause with v and -v is true anyway.
         if values.insert(literal.abs(), literal < 0) == Some(literal > 0) {
-            return Ok(());
+            return nothing_after(hints, 0, at);
         }
     }
-    for hint in hints {
+    for (i, hint) in hints.iter().enumerate() {
         let mut open = None;
         for &literal in *known.get(hint).ok_or(LratError::NoClause(at))? {
             match values.get(&literal.abs()) {
@@ -128,7 +141,7 @@ fn follows(
         }
         match open {
             Some(literal) => values.insert(literal.abs(), literal > 0),
-            None => return Ok(()),
+            None => return nothing_after(hints, i + 1, at),
         };
     }
     Err(LratError::NotEmpty(at))

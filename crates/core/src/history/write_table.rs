@@ -83,3 +83,24 @@ fn mixed(var: u32, value: Value) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However few there are, one slot stays empty: what was never written is looked for as well.
+    #[test]
+    fn tables_are_never_full() {
+        for count in 0..20 {
+            let mut table = WriteTable::with_room_for(count);
+            assert!(table.slots.len() > count);
+            for op in 0..count as u32 {
+                assert!(table.insert(7, op.into(), op));
+            }
+            for op in 0..count as u32 {
+                assert!(matches!(table.find(7, op.into()), Written::Once(of) if of == op));
+            }
+            assert!(matches!(table.find(7, -1), Written::Never));
+        }
+    }
+}

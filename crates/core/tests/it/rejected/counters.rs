@@ -77,6 +77,8 @@ pub(super) fn cases() -> Vec<Case> {
             bad(&|p, _| p.undeclared = Undeclared::Zero),
         ),
         case(unfit, good(), bad(&|_, a| a.zero.clear())),
+        // A class that nothing belongs to.
+        case(unfit, good(), bad(&|_, a| a.zero.push(false))),
         case(unfit, good(), bad(&|_, a| a.locs.truncate(1))),
         case(unfit, good(), bad(&|_, a| a.regs[0].truncate(1))),
         case(sizes, good(), bad(&|_, a| a.gap = 0)),

@@ -1,9 +1,10 @@
 //! Proofs that no cheaper fences reach a goal.
 
 use weakspot_core::certify::Rejected;
+use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{
-    Clause, Drain, Fence, FenceCosts, FencePlaces, FencesClaimed, Goal, Limit, Model, PlacedFence,
-    PointId, Program, Verdict, fence_proof,
+    Clause, Drain, Fence, FenceCosts, FencePlaces, FencesClaimed, Goal, Instr, Limit, Location,
+    Model, PlacedFence, PointId, Program, ThreadId, Value, Verdict, fence_proof,
 };
 
 use super::programs::{X, Y, load, run, sb, store, straight};
@@ -37,6 +38,32 @@ fn check(
     fence_proof::check(&places, Model::Tso, goal, &COSTS, &full(chosen), clauses)
 }
 
+/// So many runs, each of two threads of its own, with one of two fences for each.
+fn one_of_two(runs: usize) -> Result<(), Rejected> {
+    let place = |i: usize| (1 + 2 * i as Value, 2 + 2 * i as Value);
+    let threads: Vec<Vec<Instr>> = (0..runs)
+        .flat_map(|i| {
+            let (x, y) = place(i);
+            [vec![store(x), Instr::Nop, load(y)], vec![store(y), load(x)]]
+        })
+        .collect();
+    let mut program = straight(&threads.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let loc = |addr| Location { addr, init: vec![0], range: None };
+    program.locs = (1..=2 * runs as Value).map(loc).collect();
+    let clause = |i: usize| {
+        let ((x, y), late, other) = (place(i), ThreadId::new(2 * i), ThreadId::new(2 * i + 1));
+        let take = |thread| Step::Execute { thread, edge: 0, choice: 0 };
+        let mut steps = vec![take(late); 6];
+        steps.extend([take(other), take(other), Step::Commit { thread: other, addr: y }]);
+        steps.extend([take(other), take(other), Step::Commit { thread: late, addr: x }]);
+        let run = Schedule { init: vec![0; 2 * runs], steps };
+        Clause { run, hit_by: full(&[5 * i + 1, 5 * i + 2]) }
+    };
+    let clauses: Vec<Clause> = (0..runs).map(clause).collect();
+    let chosen: Vec<usize> = (0..runs).map(|i| 5 * i + 1).collect();
+    check(Goal::Robust, &program, &chosen, &clauses)
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let robust = |chosen: &[usize], clauses: &[Clause]| check(Goal::Robust, &sb(), chosen, clauses);
     let (first, second) = (clause(FIRST, &[1]), clause(SECOND, &[3]));
@@ -48,10 +75,6 @@ pub(super) fn cases() -> Vec<Case> {
         let clauses: Vec<Clause> = hit_by.iter().map(|hit_by| clause(NONE, hit_by)).collect();
         check(Goal::Safe, &ending, chosen, &clauses)
     };
-    // One of two fences for each of 18 runs: 2^18 sets.
-    let pairs: Vec<[usize; 2]> = (0..18).map(|i| [100 + i, 200 + i]).collect();
-    let many: Vec<&[usize]> = pairs.iter().map(|pair| pair.as_slice()).collect();
-    let chosen: Vec<usize> = (100..118).collect();
     // Under PSO the stores of message passing may change places, and two kinds of fence forbid it.
     let passing = straight(&[&[store(X), store(Y)], &[load(Y), load(X)]]);
     let pso = |hit_by: &[Fence]| {
@@ -62,6 +85,18 @@ pub(super) fn cases() -> Vec<Case> {
         let model = Model::Pso(Drain::All);
         fence_proof::check(&places, model, Goal::Robust, &costs, &full(&[1]), &[clause])
     };
+    let claimed = |chosen: &[usize], clauses: &[Clause]| {
+        let claimed = FencesClaimed {
+            verdict: &Verdict::Violated,
+            fences: Some(&full(chosen)),
+            optimal: false,
+            clauses,
+        };
+        let places = FencePlaces::at_points(&sb());
+        fence_proof::check_claim(&places, (Model::Tso, Goal::Robust), &COSTS, claimed)
+    };
+    let twice = "fence_proof check_claim: a fence or a run is there twice";
+    let two = [first.clone(), second.clone()];
     let claim = |verdict: Verdict, place: usize, kind| {
         let places = FencePlaces::at_points(&sb());
         let fences = [full(&[1]), vec![PlacedFence { place, kind }]].concat();
@@ -85,40 +120,63 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(no_place, good_claim(), claim(Verdict::Violated, 4, Fence::Full)),
         case(no_place, good_claim(), claim(Verdict::Violated, 3, Fence::StoreStore)),
+        case(twice, claimed(&[1, 3], &two), claimed(&[1, 3, 1], &two)),
         case(
-            "fence_proof check: a clause lacks a fence that forbids its run",
+            twice,
+            claimed(&[1, 3], &two),
+            claimed(&[1, 3], &[first.clone(), second.clone(), first.clone()]),
+        ),
+        case(
+            twice,
+            claimed(&[1, 3], &two),
+            claimed(&[1, 3], &[clause(FIRST, &[1, 1]), second.clone()]),
+        ),
+        case(
+            "fence_proof check_clauses: a clause has a fence that there is no place for",
+            good(),
+            robust(&[1, 3], &[clause(FIRST, &[1, 4]), second.clone()]),
+        ),
+        // Also where nothing is said of the cheapest ones.
+        case(
+            "fence_proof check_clauses: a clause has a fence that does not forbid its run",
+            claimed(&[1, 3], &two),
+            claimed(&[1, 3], &[clause(FIRST, &[1, 3]), second.clone()]),
+        ),
+        case(
+            "fence_proof check_clauses: a clause lacks a fence that forbids its run",
             pso(&[Fence::Full, Fence::StoreStore]),
             pso(&[Fence::Full]),
         ),
         case(
-            "fence_proof check: a clause lacks a fence that forbids its run",
+            "fence_proof check_clauses: a clause lacks a fence that forbids its run",
             robust(&[1, 3], &[clause(BOTH, &[1, 3]), first.clone(), second.clone()]),
             robust(&[1, 3], &[clause(BOTH, &[1]), first.clone(), second.clone()]),
         ),
         case(
-            "fence_proof check: no fence forbids one of the runs",
+            "fence_proof check_bound: no fence forbids one of the runs",
             safe(&[], &[&[]]),
             safe(&[1], &[&[]]),
         ),
         case(
-            "fence_proof check: one of the runs is still possible",
+            "fence_proof check_bound: one of the runs is still possible",
             good(),
             robust(&[1], &[first.clone(), second.clone()]),
         ),
         case(
-            "fence_proof check: a cheaper set forbids all of the runs",
+            "fence_proof check_bound: a cheaper set forbids all of the runs",
             good(),
             robust(&[1, 3], std::slice::from_ref(&first)),
         ),
         case(
-            "fence_proof check: a cheaper set forbids all of the runs",
+            "fence_proof check_bound: a cheaper set forbids all of the runs",
             good(),
             robust(&[1, 3, 2], &[first.clone(), second.clone()]),
         ),
         case(
             "fence_proof cheaper: TooLarge",
-            safe(&chosen[..10], &many[..10]),
-            safe(&chosen, &many),
+            one_of_two(10),
+            // 2^18 sets.
+            one_of_two(18),
         ),
         // A clause is a run that misses the goal.
         case(

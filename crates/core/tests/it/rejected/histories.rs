@@ -635,3 +635,15 @@ pub(super) fn choices() -> Vec<Case> {
         ),
     ]
 }
+
+/// An update waits for older stores of its thread, unless those to its own variable are enough.
+#[test]
+fn updates_behind_stores() {
+    let passing = |model| {
+        let overwritten = derivation(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 0)]);
+        violated("wx uy | ry1 rx", model, mp(overwritten))
+    };
+    assert_eq!(passing(HistoryModel::Tso), Ok(()));
+    assert_eq!(passing(HistoryModel::Pso), Ok(()));
+    assert!(passing(HistoryModel::PsoOwn).is_err());
+}

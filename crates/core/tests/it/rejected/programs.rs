@@ -293,6 +293,8 @@ fn replays() -> Vec<Case> {
         case("replay replay: Start", good(), starting(&[0, 0, 0])),
         case("replay replay: Step", good(), step(Step::Commit { thread, addr: Y })),
         case("replay replay: Step", good(), step(Step::Execute { thread, edge: 1, choice: 0 })),
+        // There is nothing to choose.
+        case("replay replay: Step", good(), step(Step::Execute { thread, edge: 0, choice: 1 })),
         case(
             "replay replay: Step",
             good(),

@@ -67,6 +67,18 @@ pub(super) fn cases() -> Vec<Case> {
             check(&[&[1, 1], &[-1]], &[add(3, &[], &[1, 2])]),
             check(&[&[1, 2], &[-1]], &[add(3, &[], &[1, 2])]),
         ),
+        in_place("lrat nothing_after: Needless", &|p| p.push(delete(&[1]))),
+        in_place("lrat nothing_after: Needless", &|p| p[1] = add(6, &[], &[5, 3, 4, 1])),
+        case(
+            "lrat nothing_after: Needless",
+            check(&[&[1], &[]], &[]),
+            check(&[&[1], &[]], &[delete(&[1])]),
+        ),
+        case(
+            "lrat nothing_after: Needless",
+            bad(&with(add(9, &[1, -1], &[]))),
+            bad(&with(add(9, &[1, -1], &[1]))),
+        ),
         in_place("lrat follows: NotEmpty", &|p| p[0] = add(5, &[2], &[1])),
         in_place("lrat follows: NotEmpty", &|p| p[0] = add(5, &[2], &[])),
         in_place("lrat follows: NotEmpty", &|p| p[1] = add(6, &[], &[5, 3])),

@@ -388,3 +388,17 @@ fn orders_in_passing() -> Vec<Case> {
         ),
     ]
 }
+
+/// Under TSO a read may come before an older store of its thread, in another transaction.
+#[test]
+fn reads_overtake_stores() {
+    let check = |relation, order: &[u32]| {
+        let mut check = OrderCheck::new(relation, order)?;
+        let all = events("wr0(x)^0 rd0(y)^1 cm0(x)^0");
+        all.into_iter().try_for_each(|event| check.event(event))?;
+        check.end().map(drop)
+    };
+    assert_eq!(check(Conflicts::Tso(EXACTLY), &[0, 1]), Ok(()));
+    assert_eq!(check(Conflicts::Tso(EXACTLY), &[1, 0]), Ok(()));
+    assert!(check(Conflicts::TsoPo, &[1, 0]).is_err());
+}
