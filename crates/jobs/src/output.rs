@@ -63,14 +63,14 @@ impl Sink {
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Sink::File(file) => file.write(bytes),
+            Sink::File(file) => file.write(bytes).map_err(|error| file.named(&error)),
             Sink::Stdout(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Sink::File(file) => file.flush(),
+            Sink::File(file) => file.flush().map_err(|error| file.named(&error)),
             Sink::Stdout(out) => out.flush(),
         }
     }
@@ -92,6 +92,11 @@ impl NewFile {
     pub fn create(path: &Path) -> Result<NewFile> {
         let (file, beside) = open(path).with_context(|| failed(path))?;
         Ok(NewFile { path: path.to_owned(), out: BufWriter::new(file), beside })
+    }
+
+    /// An error, with the file that it is about.
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", failed(&self.path)))
     }
 
     /// Puts the file in its place.
@@ -184,8 +189,21 @@ pub fn abandon() {
     }
 }
 
+/// A file that grows beyond `ulimit -f` is an error like a full disk, and not the end of the program.
+fn hear_of_large_files() {
+    #[cfg(unix)]
+    {
+        static HEARD: std::sync::Once = std::sync::Once::new();
+        HEARD.call_once(|| {
+            let nobody = std::sync::Arc::default();
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, nobody);
+        });
+    }
+}
+
 impl Temporary {
     fn create(place: &Path) -> io::Result<(File, Temporary)> {
+        hear_of_large_files();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
         loop {
