@@ -44,6 +44,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<Exit> {
     if to_log.is_none() && to_history.is_none() {
         bail!("the ending of the output names no format: expected {ENDINGS}, or --format");
     }
+    // Histories of databases are JSON as well.
+    let from_log =
+        from_log.filter(|&log| from.is_some() || to_log.is_some() || log != LogFormat::Jsonl);
     // A format that only one of the two has decides; else what the input looks like.
     let is_known = from_log.is_some() || from_history.is_some();
     let is_history = match () {

@@ -136,25 +136,25 @@ fn values_that_were_written_twice() {
         &["history", "--follow", "--minimise", "--model", "coherence", "-"],
         log,
         expect![[r#"
-        - coherence: violated: cache coherence broken at x: t2 read 0 after it had read 1
+            - coherence: violated: cache coherence broken at x: t2 read 0 after it had read 1 (line 5, line 6), and 0 is the initial value
 
-          Under coherence this cannot be: each arrow means "comes before" among the
-          accesses to x, and the last operation reads what was overwritten before it.
-                x=0 at the start          -po->  before everything else
-          t0 0  w x 1             line 1  -wr->  wrote x=1, which the next reads
-          t2 0  r x 1             line 5  -po->  program order of t2
-          t2 1  r x 0             line 6  reads x=0, which t0 0 w x 1 had overwritten
+              Under coherence this cannot be: each arrow means "comes before" among the
+              accesses to x, and the last operation reads what was overwritten before it.
+                    x=0 at the start          -po->  before everything else
+              t0 0  w x 1             line 1  -wr->  wrote x=1, which the next reads
+              t2 0  r x 1             line 5  -po->  program order of t2
+              t2 1  r x 0             line 6  reads x=0, which t0 0 w x 1 had overwritten
 
-          4 operations of these violate it without the others:
+              4 operations of these violate it without the others:
 
-            history
-            t0: w x 1  // operation 0 of t0, line 1
-            t1: w x 1  // operation 0 of t1, line 2
-            t2: r x 1  // operation 0 of t2, line 5
-            t2: r x 0  // operation 1 of t2, line 6
+                history
+                t0: w x 1  // operation 0 of t0, line 1
+                t1: w x 1  // operation 0 of t1, line 2
+                t2: r x 1  // operation 0 of t2, line 5
+                t2: r x 0  // operation 1 of t2, line 6
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["history", "--follow", "-q", "--model", "sc", "-"],

@@ -232,50 +232,50 @@ fn coherence() {
         &["history", "--model", "coherence", "-"],
         all,
         expect![[r#"
-        - one coherence: violated: cache coherence broken at x: t1 read 0 after it had read 1
+            - one coherence: violated: cache coherence broken at x: t1 read 0 after it had read 1 (line 3, line 4), and 0 is the initial value
 
-          Under coherence this cannot be: each arrow means "comes before" among the
-          accesses to x, and the last operation reads what was overwritten before it.
-                x=0 at the start          -po->  before everything else
-          t0 0  w x 1             line 2  -wr->  wrote x=1, which the next reads
-          t1 0  r x 1             line 3  -po->  program order of t1
-          t1 1  r x 0             line 4  reads x=0, which t0 0 w x 1 had overwritten
+              Under coherence this cannot be: each arrow means "comes before" among the
+              accesses to x, and the last operation reads what was overwritten before it.
+                    x=0 at the start          -po->  before everything else
+              t0 0  w x 1             line 2  -wr->  wrote x=1, which the next reads
+              t1 0  r x 1             line 3  -po->  program order of t1
+              t1 1  r x 0             line 4  reads x=0, which t0 0 w x 1 had overwritten
 
-        - two coherence: violated: cache coherence broken at x: t1 read 1 after it had written 2
+            - two coherence: violated: cache coherence broken at x: t1 read 1 after it had written 2 (line 8, line 9), and t0 read 2 after it had written 1 (line 6, line 7)
 
-          Under coherence this cannot be: each arrow means "comes before" among the
-          accesses to x, and together they form a cycle.
-          t1 0  w x 2  line 8  -ww->  older than the next, which t1 1 r x 1 reads
-          t0 0  w x 1  line 6  -ww->  older than the next, which t0 1 r x 2 reads
-          t1 0  w x 2  line 8  (back at the start)
+              Under coherence this cannot be: each arrow means "comes before" among the
+              accesses to x, and together they form a cycle.
+              t1 0  w x 2  line 8  -ww->  older than the next, which t1 1 r x 1 reads
+              t0 0  w x 1  line 6  -ww->  older than the next, which t0 1 r x 2 reads
+              t1 0  w x 2  line 8  (back at the start)
 
-        - updates coherence: violated: cache coherence broken at x: t0 and t1 both updated the same 0
+            - updates coherence: violated: cache coherence broken at x: t0 and t1 both updated the same 0
 
-          Under coherence this cannot be: each arrow means "comes before" among the
-          accesses to x, and together they form a cycle.
-          t0 0  u x 0 -> 1  line 11  -rw->  read x=0, which the next overwrites
-          t1 0  u x 0 -> 2  line 12  -rw->  read x=0, which the next overwrites
-          t0 0  u x 0 -> 1  line 11  (back at the start)
+              Under coherence this cannot be: each arrow means "comes before" among the
+              accesses to x, and together they form a cycle.
+              t0 0  u x 0 -> 1  line 11  -rw->  read x=0, which the next overwrites
+              t1 0  u x 0 -> 2  line 12  -rw->  read x=0, which the next overwrites
+              t0 0  u x 0 -> 1  line 11  (back at the start)
 
-        - circle coherence: violated: cache coherence broken at x: updates read each other's values
+            - circle coherence: violated: cache coherence broken at x: updates read each other's values
 
-          Under coherence this cannot be: each arrow means "comes before" among the
-          accesses to x, and together they form a cycle.
-          t0 0  u x 2 -> 1  line 14  -wr->  wrote x=1, which the next reads
-          t1 0  u x 1 -> 2  line 15  -wr->  wrote x=2, which the next reads
-          t0 0  u x 2 -> 1  line 14  (back at the start)
+              Under coherence this cannot be: each arrow means "comes before" among the
+              accesses to x, and together they form a cycle.
+              t0 0  u x 2 -> 1  line 14  -wr->  wrote x=1, which the next reads
+              t1 0  u x 1 -> 2  line 15  -wr->  wrote x=2, which the next reads
+              t0 0  u x 2 -> 1  line 14  (back at the start)
 
-        - kept coherence: satisfied: 4 operations, shown by an order for each of 2 variables
+            - kept coherence: satisfied: 4 operations, shown by an order for each of 2 variables
 
-          x: 0 at the start, t1 1 r 0, t0 0 w 1
-          y: 0 at the start, t0 1 r 0, t1 0 u 0 -> 1
+              x: 0 at the start, t1 1 r 0, t0 0 w 1
+              y: 0 at the start, t0 1 r 0, t1 0 u 0 -> 1
 
-        --- standard error
-        5 histories
-        model     satisfied  violated   unknown   errors
-        coherence         1         4         0        0
-        --- exit 1
-    "#]],
+            --- standard error
+            5 histories
+            model     satisfied  violated   unknown   errors
+            coherence         1         4         0        0
+            --- exit 1
+        "#]],
     );
 }
 

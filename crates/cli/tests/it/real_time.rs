@@ -13,41 +13,41 @@ fn what_was_read_after_what_had_ended() {
         &["history", "--model", "lin,tso-rt", REGISTER],
         "",
         expect![[r#"
-        corpus/histories/register.wshist history 1 linearizability: violated: not linearizable at x: t2 read 1 (line 3) after t1's write of 2 (line 2) had ended
+            corpus/histories/register.wshist history 1 linearizability: violated: not linearizable at x: t2 read 1 (line 3) after t1's write of 2 (line 2) had ended, and t1 wrote 2 (line 2) after t0's write of 1 (line 1) had ended
 
-          Under linearizability this cannot be: each arrow means "comes before", and the
-          last operation reads what was overwritten before it.
-          t0 0  w x 1  line 1  -rt->  ended at 10, and the next began at 20
-          t1 0  w x 2  line 2  -rt->  ended at 30, and the next began at 40
-          t2 0  r x 1  line 3  reads x=1, which t1 0 w x 2 had overwritten
+              Under linearizability this cannot be: each arrow means "comes before", and the
+              last operation reads what was overwritten before it.
+              t0 0  w x 1  line 1  -rt->  ended at 10, and the next began at 20
+              t1 0  w x 2  line 2  -rt->  ended at 30, and the next began at 40
+              t2 0  r x 1  line 3  reads x=1, which t1 0 w x 2 had overwritten
 
-        corpus/histories/register.wshist history 1 TSO-rt: satisfied: 3 operations, shown by a run of 5 steps
+            corpus/histories/register.wshist history 1 TSO-rt: satisfied: 3 operations, shown by a run of 5 steps
 
-          t0                         │ t1                         │ t2    │ memory
-          ───────────────────────────┼────────────────────────────┼───────┼───────
-                                     │                            │       │ x=0
-          w x 1  waits in the buffer │                            │       │
-                                     │ w x 2  waits in the buffer │       │
-          w x 1  reaches memory      │                            │       │ x=1
-                                     │                            │ r x 1 │
-                                     │ w x 2  reaches memory      │       │ x=2
+              t0                         │ t1                         │ t2    │ memory
+              ───────────────────────────┼────────────────────────────┼───────┼───────
+                                         │                            │       │ x=0
+              w x 1  waits in the buffer │                            │       │
+                                         │ w x 2  waits in the buffer │       │
+              w x 1  reaches memory      │                            │       │ x=1
+                                         │                            │ r x 1 │
+                                         │ w x 2  reaches memory      │       │ x=2
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["history", "-q", "--model", "lin,tso-rt", "corpus/histories/real-time.wshist"],
         "",
         expect![[r#"
-            corpus/histories/real-time.wshist stale-read linearizability: violated: not linearizable at x: t2 read 1 (line 7) after t1's write of 2 (line 6) had ended
+            corpus/histories/real-time.wshist stale-read linearizability: violated: not linearizable at x: t2 read 1 (line 7) after t1's write of 2 (line 6) had ended, and t1 wrote 2 (line 6) after t0's write of 1 (line 5) had ended
             corpus/histories/real-time.wshist stale-read TSO-rt: satisfied: 3 operations, shown by a run of 5 steps
             corpus/histories/real-time.wshist concurrent linearizability: satisfied: 4 operations, shown by a run of 4 steps
             corpus/histories/real-time.wshist concurrent TSO-rt: satisfied: 4 operations, shown by a run of 4 steps under linearizability
-            corpus/histories/real-time.wshist new-old-inversion linearizability: violated: not linearizable at x: t2 read 0 (line 20) after t1's read of 1 (line 19) had ended
+            corpus/histories/real-time.wshist new-old-inversion linearizability: violated: not linearizable at x: t2 read 0 (line 20) after t1's read of 1 (line 19) had ended, and 0 is the initial value
             corpus/histories/real-time.wshist new-old-inversion TSO-rt: violated: 3 operations, shown by a chain of 4 operations
-            corpus/histories/real-time.wshist buffered linearizability: violated: not linearizable at x: t1 read 0 (line 25) after t0's write of 1 (line 24) had ended
+            corpus/histories/real-time.wshist buffered linearizability: violated: not linearizable at x: t1 read 0 (line 25) after t0's write of 1 (line 24) had ended, and 0 is the initial value
             corpus/histories/real-time.wshist buffered TSO-rt: satisfied: 2 operations, shown by a run of 3 steps
-            corpus/histories/real-time.wshist fenced linearizability: violated: not linearizable at x: t1 read 0 (line 31) after t0's write of 1 (line 29) had ended
+            corpus/histories/real-time.wshist fenced linearizability: violated: not linearizable at x: t1 read 0 (line 31) after t0's write of 1 (line 29) had ended, and 0 is the initial value
             corpus/histories/real-time.wshist fenced TSO-rt: violated: 3 operations, shown by a cycle of 3 steps
             corpus/histories/real-time.wshist from-the-future linearizability: violated: not linearizable at x: t1 read 1 (line 36) before t0 wrote it (line 35)
             corpus/histories/real-time.wshist from-the-future TSO-rt: violated: 2 operations, shown by a cycle of 2 steps
@@ -99,23 +99,23 @@ fn a_smallest_part() {
         &["history", "--minimise", "--model", "lin", "-"],
         text,
         expect![[r#"
-        - history 1 linearizability: violated: not linearizable at x: t2 read 1 (line 5) after t1's write of 2 (line 4) had ended
+            - history 1 linearizability: violated: not linearizable at x: t2 read 1 (line 5) after t1's write of 2 (line 4) had ended, and t1 wrote 2 (line 4) after t0's write of 1 (line 1) had ended
 
-          Under linearizability this cannot be: each arrow means "comes before", and the
-          last operation reads what was overwritten before it.
-          t0 0  w x 1  line 1  -rt->  ended at 1, and the next began at 5
-          t1 1  w x 2  line 4  -rt->  ended at 6, and the next began at 7
-          t2 0  r x 1  line 5  reads x=1, which t1 1 w x 2 had overwritten
+              Under linearizability this cannot be: each arrow means "comes before", and the
+              last operation reads what was overwritten before it.
+              t0 0  w x 1  line 1  -rt->  ended at 1, and the next began at 5
+              t1 1  w x 2  line 4  -rt->  ended at 6, and the next began at 7
+              t2 0  r x 1  line 5  reads x=1, which t1 1 w x 2 had overwritten
 
-          3 operations of these violate it without the others:
+              3 operations of these violate it without the others:
 
-            history
-            t0: w x 1 @ 0:1  // operation 0 of t0, line 1
-            t1: w x 2 @ 5:6  // operation 1 of t1, line 4
-            t2: r x 1 @ 7:8  // operation 0 of t2, line 5
+                history
+                t0: w x 1 @ 0:1  // operation 0 of t0, line 1
+                t1: w x 2 @ 5:6  // operation 1 of t1, line 4
+                t2: r x 1 @ 7:8  // operation 0 of t2, line 5
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -160,16 +160,16 @@ fn times_that_cannot_be() {
     follow(
         "t0: w x 1 @ 1:2\nt1: r x 0 @ 3:4\n",
         expect![[r#"
-        - linearizability: violated: not linearizable at x: t1 read 0 (line 2) after t0's write of 1 (line 1) had ended
+            - linearizability: violated: not linearizable at x: t1 read 0 (line 2) after t0's write of 1 (line 1) had ended, and 0 is the initial value
 
-          Under linearizability this cannot be: each arrow means "comes before", and the
-          last operation reads what was overwritten before it.
-                x=0 at the start          -po->  before everything else
-          t0 0  w x 1             line 1  -rt->  ended at 2, and the next began at 3
-          t1 0  r x 0             line 2  reads x=0, which t0 0 w x 1 had overwritten
+              Under linearizability this cannot be: each arrow means "comes before", and the
+              last operation reads what was overwritten before it.
+                    x=0 at the start          -po->  before everything else
+              t0 0  w x 1             line 1  -rt->  ended at 2, and the next began at 3
+              t1 0  r x 0             line 2  reads x=0, which t0 0 w x 1 had overwritten
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
 }
 
@@ -264,17 +264,17 @@ fn settled_while_it_is_written() {
         &follow,
         &log("t3: r x 2 @ 50000:50001\n"),
         expect![[r#"
-        - linearizability: violated: not linearizable at x: t3 read 2 (line 4001) after t2's write of 2501 (line 2501) had ended
+            - linearizability: violated: not linearizable at x: t3 read 2 (line 4001) after t2's write of 2501 (line 2501) had ended, and t2 wrote 2501 after it had written 2 (line 2, line 2501)
 
-          Under linearizability this cannot be: each arrow means "comes before", and the
-          last operation reads what was overwritten before it.
-          t2 0    w x 2     line 2     -po->  program order of t2
-          t2 833  w x 2501  line 2501  -rt->  ended at 22521, and the next began at
-                                              50000
-          t3 0    r x 2     line 4001  reads x=2, which t2 833 w x 2501 had overwritten
+              Under linearizability this cannot be: each arrow means "comes before", and the
+              last operation reads what was overwritten before it.
+              t2 0    w x 2     line 2     -po->  program order of t2
+              t2 833  w x 2501  line 2501  -rt->  ended at 22521, and the next began at
+                                                  50000
+              t3 0    r x 2     line 4001  reads x=2, which t2 833 w x 2501 had overwritten
 
-        --- exit 1
-    "#]],
+            --- exit 1
+        "#]],
     );
     check(
         &["history", "--model", "lin", "-q", "-"],

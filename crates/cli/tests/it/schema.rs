@@ -215,6 +215,21 @@ fn every_command() {
     .expect("written");
     let built = run(&["cc", "-g", "-pthread", "corpus/c/sb.c", "-o", &program], "");
     assert_eq!(built.code, Some(0), "{}", built.err);
+    let waits = "#include <pthread.h>
+#include <stdatomic.h>
+void __VERIFIER_assume(int);
+static atomic_int x;
+static void *sets(void *p) { atomic_store(&x, 1); return p; }
+int main(void) {
+    pthread_t t;
+    pthread_create(&t, 0, sets, 0);
+    __VERIFIER_assume(atomic_load(&x) == 1);
+    pthread_join(t, 0);
+}
+";
+    std::fs::write(path("waits.c"), waits).expect("written");
+    let built = run(&["cc", "-pthread", &path("waits.c"), "-o", &path("waits")], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
     for model in ["sc", "tso"] {
         let log = run(&["litmus", "--model", model, "corpus/litmus/SB.litmus"], "").out;
         std::fs::write(path(&format!("{model}.log")), log.replace("Model SC", "Model TSO"))
@@ -261,6 +276,7 @@ fn every_command() {
         "reach --report @page.html --model sc @search.weak",
         "run --executions 1 @sb",
         "run --steps 2 @sb",
+        "run @waits",
         "run @none",
         "certify corpus/litmus/SB.litmus @w.json",
         "certify corpus/litmus/SB.litmus @v.json",

@@ -89,6 +89,16 @@ fn long_cycles() {
         Some(HistoryEvidence::Cycle(cycle)) => assert!(cycle.derivations.len() > n as usize),
         other => panic!("{other:?}"),
     }
+    // One stale read at the end of a long log: two pairs of accesses show it, wherever the others came by.
+    let mut ops = History::new();
+    ops.thread();
+    (0..n).for_each(|_| ops.push(OpKind::Write, 0, INITIAL));
+    for last in [None, Some(1)] {
+        ops.thread();
+        (0..n).for_each(|i| ops.push(OpKind::Read, 0, i));
+        last.into_iter().for_each(|w| ops.push(OpKind::Read, 0, w));
+    }
+    assert_eq!(edges(&ops), 2);
     // Updates that read each other.
     let mut ops = History::new();
     for from in [1, 2, 0] {

@@ -3,6 +3,7 @@
 
 mod github;
 mod junit;
+mod reason;
 mod sarif;
 
 pub use github::github;
@@ -46,7 +47,7 @@ struct Place {
 /// The findings in some objects, each once.
 fn findings(objects: &str) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    for object in objects.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+    for object in merged(objects) {
         for finding in of_object(&object) {
             let same = |old: &Finding| {
                 (&old.rule, &old.message, &old.place)
@@ -58,6 +59,28 @@ fn findings(objects: &str) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// The objects, those of a history that violates several models as one that names them all.
+fn merged(objects: &str) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for object in objects.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let is_violated = object["question"] == "history" && object["verdict"] == "violated";
+        let is_same = |old: &&mut Value| {
+            ["question", "verdict", "file", "id", "number"]
+                .iter()
+                .all(|key| old[key] == object[key])
+        };
+        let model = object["model"].as_str();
+        match (all.iter_mut().filter(|_| is_violated).find(is_same), model) {
+            (Some(old), Some(model)) => {
+                old["model"] =
+                    format!("{},{model}", old["model"].as_str().unwrap_or_default()).into();
+            }
+            _ => all.push(object),
+        }
+    }
+    all
 }
 
 fn of_object(object: &Value) -> Vec<Finding> {
@@ -128,8 +151,10 @@ fn of_object(object: &Value) -> Vec<Finding> {
             if found.is_empty() && object["failures"].is_null() && object["violations"].is_null() {
                 let name = ["id", "name"].iter().find_map(|key| object[*key].as_str());
                 let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
-                let message = format!("{of}{question} is violated under {model}");
-                found.push(finding(&question, level, message, file));
+                let (reason, line) = reason::of(object);
+                let message = format!("{of}{question} is violated under {model}{reason}");
+                let line = file.line.or(line);
+                found.push(finding(&question, level, message, Place { line, ..file }));
             }
         }
         _ => {}

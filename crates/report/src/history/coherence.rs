@@ -97,7 +97,7 @@ fn in_brackets(show: &ShowOps<'_>, op: u32) -> String {
     }
 }
 
-/// `core2 read 5 (line 6) after it had read 7 (line 5)`, or `t2 read 1 (line 7) after t1's write of 2 (line 5) had
+/// `core2 read 5 after it had read 7 (line 5, line 6)`, or `t2 read 1 (line 7) after t1's write of 2 (line 5) had
 /// ended`.
 fn after(show: &ShowOps<'_>, (a, b): (u32, u32)) -> String {
     let did = |op: u32| match show.ops.kind(op) {
@@ -110,9 +110,12 @@ fn after(show: &ShowOps<'_>, (a, b): (u32, u32)) -> String {
         OpKind::Write => format!("wrote {}", show.written(b)),
         _ => did(b),
     };
-    let (here, there) = (in_brackets(show, b), in_brackets(show, a));
     if show.ops.thread_of(a) == show.ops.thread_of(b) {
-        return format!("{thread} {then}{here} after it had {}{there}", did(a));
+        let lines = match (show.line(a), show.line(b)) {
+            (a, b) if a.is_empty() || b.is_empty() => String::new(),
+            (a, b) => format!(" ({a}, {b})"),
+        };
+        return format!("{thread} {then} after it had {}{lines}", did(a));
     }
     let done = match show.ops.kind(a) {
         OpKind::Read => format!("read of {}", show.read(a)),
@@ -120,6 +123,7 @@ fn after(show: &ShowOps<'_>, (a, b): (u32, u32)) -> String {
         OpKind::Update => format!("update of {} to {}", show.read(a), show.written(a)),
     };
     let other = show.thread(show.ops.thread_of(a));
+    let (here, there) = (in_brackets(show, b), in_brackets(show, a));
     format!("{thread} {then}{here} after {other}'s {done}{there} had ended")
 }
 
