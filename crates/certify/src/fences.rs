@@ -8,7 +8,7 @@ use weakspot_lang::{Format, Parsed};
 use weakspot_witness::{FENCE, FenceWitness, input_hash, model_key};
 
 use crate::claim::counted;
-use crate::programs::{MAX_STATES, judged_program, reach, read, robust};
+use crate::programs::{MAX_STATES, TOO_STRONG, is_too_strong, judged_program, reach, read, robust};
 use crate::{Asked, Checked, Claim};
 
 /// Checks a witness about fences.
@@ -29,6 +29,9 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         Ok(patches) => patches,
         Err(why) => return Ok(Checked::Refused { text, why }),
     };
+    if is_too_strong(&parsed, witness.model) {
+        return Ok(Checked::Unknown(TOO_STRONG.to_owned()));
+    }
     let max_states = asked.max_states.unwrap_or(MAX_STATES);
     Ok(judged_program(shown((&parsed, &patches), format, &witness, max_states)))
 }

@@ -38,6 +38,9 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         Err(why) => return Ok(Checked::Refused { text, why }),
     };
     asked.is_same(&input_hash(setting.identity(&text).as_bytes()), &witness.input_hash, "input")?;
+    if !matches!(witness.evidence, Evidence::Run(_)) && is_too_strong(&parsed, witness.model) {
+        return Ok(Checked::Unknown(TOO_STRONG.to_owned()));
+    }
     let parsed = match question {
         "litmus" => parsed.with_observed_asked(),
         _ => parsed,
@@ -51,6 +54,14 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         _ => transactions(&parsed, &witness, max_states),
     };
     Ok(judged_program(checked))
+}
+
+/// What can be shown by a run alone, where a machine does more than the program does here.
+pub(crate) const TOO_STRONG: &str =
+    "a load may overtake an `sc` of the test, and such runs are not looked at";
+
+pub(crate) fn is_too_strong(parsed: &Parsed, model: Model) -> bool {
+    parsed.too_strong.is_some() && model != Model::Sc
 }
 
 /// Refuses questions that nobody asks: what they would mean is defined nowhere, or nothing.

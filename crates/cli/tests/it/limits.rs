@@ -137,7 +137,18 @@ exists (0:x7=0 /\\ 1:x7=0 /\\ 0:x10=0 /\\ 1:x10=0)
     let json: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((&json["verdict"], ran.code), (&"unknown".into(), Some(3)), "{json}");
     assert_eq!(json["limit"]["kind"], "conditional", "{json}");
-    assert_eq!(run(&["litmus", "--model", "sc", path], "").code, Some(1));
+    // Nor is it certified.
+    let folder = tempfile::tempdir().expect("a folder");
+    let witness = folder.path().join("w.json");
+    let witness = witness.to_str().expect("UTF-8");
+    let ran = run(&["litmus", "--model", "sc", "--witness", witness, path], "");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let of_sc = std::fs::read_to_string(witness).expect("a witness");
+    assert!(of_sc.contains("\"sc\""), "{of_sc}");
+    std::fs::write(witness, of_sc.replace("\"sc\"", "\"tso\"")).expect("written");
+    let ran = run(&["certify", path, witness], "");
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!((ran.out + &ran.err).contains("a load may overtake"));
     let found = test.replace("exists (", "exists (x=1 \\/ ");
     std::fs::write(file.path(), found).expect("written");
     assert_eq!(run(&["litmus", "--model", "tso", path], "").code, Some(0));
