@@ -24,7 +24,7 @@ use crate::facts::native;
 use crate::facts::symbols::Symbols;
 use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
 
-/// In auto, so many executions and this share of the time are for a look whether there are few classes of them.
+/// In auto, so many executions and this share of all limits are for a look whether there are few classes of them.
 const LOOK_EXECUTIONS: u64 = 10_000;
 const LOOK_SHARE: u32 = 8;
 /// Then the preemptions before all executions are explored, and how many executions of these are
@@ -239,11 +239,12 @@ impl Exploration<'_> {
         let phases = phases(&question.strategy, watched);
         let last = phases.len() - 1;
         for (i, phase) in phases.into_iter().enumerate() {
-            let left = self.time_left();
-            // Those that follow need time, too.
-            let left = if i < last { left / 2 } else { left };
+            // Those that follow need time and executions, too.
+            let share = if i < last { 2 } else { 1 };
+            let left = self.time_left() / share;
             let executions = self.explored.executions;
             let most = question.executions.map(|most| most.saturating_sub(executions));
+            let most = most.map(|most| most.div_ceil(u64::from(share)));
             let most = [most, phase.most].into_iter().flatten().min();
             if left.is_zero() {
                 self.explored.limit = Some(Limit::Time(question.timeout));
@@ -258,7 +259,12 @@ impl Exploration<'_> {
             let enough = phase.most.is_some_and(|most| heard.executions >= most);
             let bound = phase.bound.filter(|_| enough && limit != Some(Limit::Interrupted));
             self.explored.limit = bound.map(Limit::Preemptions).or(limit);
+            let before = self.explored.limit.is_none().then(|| self.begin_to_count());
             self.take(phase.name, heard);
+            if let Some(before) = before {
+                self.explored.findings.show_by(before.clone());
+                self.explored.findings.add_missing(before);
+            }
             if self.explored.limit.is_none() || self.is_interrupted() || self.is_enough() {
                 break;
             }
@@ -271,6 +277,15 @@ impl Exploration<'_> {
         Ok(())
     }
 
+    /// Whoever explores everything also comes to what was executed before, which is not counted twice. What
+    /// was found there has fewer preemptions, and is shown.
+    fn begin_to_count(&mut self) -> Findings {
+        let explored = &mut self.explored;
+        (explored.executions, explored.steps, explored.transactions) = (0, 0, 0);
+        (explored.assumed, explored.left) = (0, 0);
+        std::mem::replace(&mut explored.findings, Findings::none())
+    }
+
     fn is_interrupted(&self) -> bool {
         self.explored.limit == Some(Limit::Interrupted)
     }
@@ -281,13 +296,14 @@ impl Exploration<'_> {
     fn look(&mut self, watched: bool) -> Result<Option<Findings>> {
         let question = self.campaign.question;
         let left = self.time_left() / LOOK_SHARE;
-        // Who says how many executions there may be has them for those that are easy to read.
-        if left.is_zero() || question.executions.is_some() {
+        let share = question.executions.map(|most| most / u64::from(LOOK_SHARE));
+        let most = share.unwrap_or(u64::MAX).min(LOOK_EXECUTIONS);
+        if left.is_zero() || most == 0 {
             return Ok(None);
         }
         let plan = look_plan(watched);
         let name = if watched { "dpor" } else { "rf" };
-        let phase = Phase { name, plan, bound: None, most: Some(LOOK_EXECUTIONS) };
+        let phase = Phase { name, plan, bound: None, most: Some(most) };
         let enough = |heard: &Heard| heard.ends_look(self.until);
         let (ended, heard) =
             self.follow_until(&phase, left, phase.most, &self.explored.shared, enough)?;

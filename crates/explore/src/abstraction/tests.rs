@@ -215,7 +215,7 @@ fn each_alone() {
 #[test]
 fn checked_answers() {
     let (mut holds, mut violated, mut checked) = (0, 0, 0);
-    for seed in 0..scaled(3_000) as u64 {
+    for seed in 0..scaled(1_500) as u64 {
         let program = random(&mut Rng::new(seed));
         for model in Model::ALL {
             let answer = match decided(&program, model, &LIMITS, &mut Silent) {

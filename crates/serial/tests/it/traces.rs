@@ -197,7 +197,7 @@ fn limits() {
         }
     }
     // Its own executions are easy, because each transaction has one point in time.
-    let events = everything_open(100_000);
+    let events = everything_open(40_000);
     let found = answer(&events, MODE, TraceMethod::Auto);
     assert_eq!((found.verdict, found.decided_by), (Verdict::Holds, TraceStage::Groups));
     let ask = |limits: &Limits, progress: &mut dyn Progress| {
@@ -207,7 +207,7 @@ fn limits() {
         assert_eq!(found.evidence, None);
         found.verdict.clone()
     };
-    let most = 200_000_000;
+    let most = 60_000_000;
     let limits = Limits { memory: Some(most), ..NO_LIMITS };
     assert_eq!(ask(&limits, &mut Silent), Verdict::Unknown(Limit::Memory(most)));
     let time = std::time::Duration::ZERO;

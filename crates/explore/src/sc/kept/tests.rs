@@ -149,8 +149,8 @@ fn check(seed: u64, count: usize, size: Size) {
 
 #[test]
 fn small_programs_go_on_as_if_nothing_had_happened() {
-    check(4_100_000, 400, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
-    check(4_200_000, 400, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
+    check(4_100_000, 200, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
+    check(4_200_000, 200, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
 }
 
 #[test]
