@@ -215,7 +215,7 @@ const ROUNDS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// The steps of an execution, and the bytes that it may allocate.
 const STEPS: u64 = 100_000;
-const MEMORY: u64 = 1 << 30;
+const MEMORY: u64 = 4 << 30;
 
 /// Explores a program as `plan` says, with so many executions at most (0 for any number).
 fn measure(

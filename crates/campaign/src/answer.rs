@@ -183,6 +183,8 @@ pub struct ShownStep {
 pub enum ShownKind {
     /// The step itself.
     Step,
+    /// What the only thread that is left reads: no step, and those that wrote it are none either.
+    Looks,
     /// A block is allocated.
     Allocates,
     /// A block is freed.

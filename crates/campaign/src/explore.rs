@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use weakspot_core::{Course, Limit, Model};
-use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG};
+use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG, TOO_MUCH};
 use weakspot_live::{Choices, Plan};
 
 use crate::explore::course::{Blocked, Contacts, Followed, add_contacts, add_counts, lines};
@@ -572,8 +572,13 @@ impl Exploration<'_> {
             (_, Some("incomplete"))
                 if phase.is_exhaustive() && heard.cut_off().next().is_some() =>
             {
-                let is_silent = heard.cut_off().any(|cut_off| cut_off.kind != TOO_LONG);
-                Some(if is_silent { Limit::Silent } else { Limit::Steps(self.base.steps) })
+                let has = |kind: &str| heard.cut_off().any(|cut_off| cut_off.kind == kind);
+                let is_long = heard.cut_off().all(|cut_off| cut_off.kind == TOO_LONG);
+                Some(match has(TOO_MUCH) {
+                    true => Limit::Memory(self.campaign.question.memory),
+                    false if is_long => Limit::Steps(self.base.steps),
+                    false => Limit::Silent,
+                })
             }
             (_, Some("incomplete")) if phase.bound.is_some() => phase.bound.map(Limit::Preemptions),
             (Ended::Heard | Ended::Stopped, _) => Some(Limit::Executions(executions)),
@@ -645,6 +650,9 @@ impl Exploration<'_> {
         for cut_off in heard.cut_off().take(MOST_CUT_OFF) {
             let why = match &*cut_off.kind {
                 TOO_LONG => format!("after {} steps (--steps)", self.base.steps),
+                TOO_MUCH => {
+                    "where the program allocates more than a quarter of --memory".to_owned()
+                }
                 DOUBTED => "in a loop that code which is not seen may end".to_owned(),
                 GIVES_WAY => {
                     "in a loop that seems to do nothing but to give way for ever".to_owned()

@@ -60,7 +60,7 @@ pub struct Question {
     pub details: bool,
     /// How long exploring may take.
     pub timeout: Duration,
-    /// How many bytes the program may allocate.
+    /// How many bytes may be used, of which the program gets a quarter.
     pub memory: u64,
 }
 

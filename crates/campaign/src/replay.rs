@@ -40,6 +40,8 @@ pub(crate) struct Traced {
     pub(crate) steps: Vec<TracedStep>,
     /// The calls that led to steps, by the numbers of these, as far as they were told.
     pub(crate) calls: HashMap<usize, Vec<Place>>,
+    /// What the only thread that was left has read before it failed, each after so many steps.
+    pub(crate) looked: Vec<(usize, TracedStep)>,
     /// What happens to memory in it, each after so many steps.
     pub(crate) memory: Vec<(usize, MemoryStep)>,
     /// The functions that have variables which steps use, with the addresses of these.
@@ -215,6 +217,9 @@ impl<'a> Replays<'a> {
                         traced.frames.add(step.addr, owner);
                     }
                     traced.steps.push(step);
+                }
+                Message::Looked(after, step) => {
+                    traced.looked.push((usize::try_from(after).unwrap_or(usize::MAX), step));
                 }
                 Message::Memory(change) => traced.memory.push((traced.steps.len(), change)),
                 Message::Frame(frame) => traced.owner = Some(frame),

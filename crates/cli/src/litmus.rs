@@ -309,10 +309,11 @@ fn decisive(parsed: &Parsed, found: &Outcomes<'_>, judged: &Judgement) -> Option
     chosen
 }
 
-/// The components of a state given as `0:EAX=0; x=1`.
+/// The components of a state given as `0:EAX=0; x=1`, or as conditions say it, `0:EAX=0 /\ x=1`.
 fn components(parsed: &Parsed, text: &str) -> Result<BTreeSet<(usize, Value)>, String> {
     let names = &parsed.names;
-    text.split([';', ','])
+    text.replace("/\\", ";")
+        .split([';', ','])
         .map(str::trim)
         .filter(|part| !part.is_empty())
         .map(|part| {
@@ -328,7 +329,9 @@ fn components(parsed: &Parsed, text: &str) -> Result<BTreeSet<(usize, Value)>, S
                 let loc = names.locs.iter().position(|n| n == value)?;
                 parsed.program.address(weakspot_core::LocId::new(loc))
             });
-            let number = number.ok_or_else(|| format!("bad value `{value}` in --show"))?;
+            let number = number.ok_or_else(|| {
+                format!("bad value `{value}` in --show: expected as in `x=1; y=0`")
+            })?;
             Ok((column, number))
         })
         .collect()

@@ -216,6 +216,10 @@ impl Watched<'_> {
             let why = limit_text(limit, &Names::default());
             remarks.push(format!("{why}; what came later was not followed"));
         }
+        // One of many traces may be empty.
+        if current.watch.events() == 0 && current.id.is_none() && current.limit.is_none() {
+            return self.job.refuse_models(None, "no event in it", None);
+        }
         if current.watch.events() == 0 && !self.common().shared.quiet {
             self.job.answer.err += &format!("warning: {}: the log has no events\n", self.job.file);
         }

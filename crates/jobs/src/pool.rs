@@ -292,11 +292,10 @@ fn print<I: Named, T>(
                             }
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
                             OutputFormat::Text => {
-                                out.write_all(
-                                    terminal::fitted(&part.out, shared.ascii).as_bytes(),
-                                )?;
+                                let text = terminal::fitted(&part.out, shared.ascii);
+                                terminal::write_answer(&mut out, &text)?;
                             }
-                            format => out.write_all(signed(format, &part.out).as_bytes())?,
+                            format => terminal::write_answer(&mut out, &signed(format, &part.out))?,
                         }
                     }
                     News::End(time) => {

@@ -105,13 +105,47 @@ pub fn message(text: fmt::Arguments<'_>) {
 pub fn print(text: fmt::Arguments<'_>) {
     clear();
     let mut out = std::io::stdout().lock();
-    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) {
+    let written = write_answer(&mut out, &text.to_string());
+    if let Err(error) = written.and_then(|()| out.flush()) {
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             message(format_args!("error: failed to write to standard output: {error}\n"));
             std::process::exit(2);
         }
         interrupt::ask();
     }
+}
+
+/// Writes an answer, up to where somebody asks for an end. If that was before, it is the answer that was asked for.
+pub(crate) fn write_answer(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+    let is_asked_before = interrupt::asked();
+    let mut pieces = in_pieces(text);
+    for piece in &mut pieces {
+        out.write_all(piece.as_bytes())?;
+        if interrupt::asked() && !is_asked_before {
+            break;
+        }
+    }
+    let left: usize = pieces.map(|piece| piece.lines().count()).sum();
+    if left > 0 {
+        out.flush()?;
+        let are = if left == 1 { "line is" } else { "lines are" };
+        message(format_args!("interrupted: {} {are} not printed\n", Count(left as u64)));
+    }
+    Ok(())
+}
+
+/// A text in pieces that end where lines do.
+fn in_pieces(text: &str) -> impl Iterator<Item = &str> {
+    const PIECE: usize = 1 << 14;
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let most = PIECE.min(rest.len());
+        let within = rest.as_bytes()[..most].iter().rposition(|&b| b == b'\n');
+        let end = within.or_else(|| rest.find('\n')).map_or(rest.len(), |end| end + 1);
+        let (piece, after) = rest.split_at(if rest.len() <= PIECE { rest.len() } else { end });
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// Whether to colour what goes to `terminal`.
@@ -269,6 +303,17 @@ mod tests {
         assert_eq!(drawn("0/12 files", 10), "\r0/12 fil…\x1b[K");
         assert_eq!(drawn("äöü", 3), "\rä…\x1b[K");
         assert_eq!(drawn("0/12 files", 1), "\r\x1b[K");
+    }
+
+    #[test]
+    fn pieces_of_a_text() {
+        let text = format!("{}\n", "0123456".repeat(20)).repeat(1_000) + "end";
+        let pieces: Vec<&str> = in_pieces(&text).collect();
+        assert!(pieces.len() > 5 && pieces.concat() == text);
+        assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.ends_with('\n')));
+        let long = "x".repeat(100_000) + "\ny";
+        assert_eq!(in_pieces(&long).map(str::len).collect::<Vec<_>>(), [100_001, 1]);
+        assert_eq!(in_pieces("").count(), 0);
     }
 
     #[test]

@@ -174,6 +174,9 @@ pub enum Message {
     },
     /// A step of an execution, if these are asked for.
     Step(TracedStep),
+    /// What the only thread that is left has read of what others wrote, if steps are asked for and the execution
+    /// fails. It is no step, because nobody can come in between; the number of steps before it, and as a step.
+    Looked(u64, TracedStep),
     /// What happens to memory between the steps of an execution, if these are asked for.
     Memory(MemoryStep),
     /// The function that has the variable which the next step uses, if steps are asked for.
@@ -230,6 +233,9 @@ pub const TOO_LONG: &str = "too-long";
 
 /// The same because a thread computed for too long without a step.
 pub const SILENT: &str = "silent";
+
+/// The same because the program has allocated more than it may.
+pub const TOO_MUCH: &str = "memory";
 
 /// The kind of a [`Message::Failure`] in which nobody can go on because a thread is in an empty loop without
 /// end, which the failure's place is in. Suites write their own `assume` that way, so whoever knows the
@@ -291,6 +297,19 @@ impl TracedStep {
     #[must_use]
     pub fn op(&self) -> Op {
         Op { kind: self.kind, len: self.len, addr: self.addr }
+    }
+
+    fn read<'a>(mut word: impl FnMut() -> Option<&'a str>) -> Option<TracedStep> {
+        Some(TracedStep {
+            thread: word()?.parse().ok()?,
+            kind: OpKind::named(word()?)?,
+            order: Order::named(word()?)?,
+            addr: hex(word()?)?,
+            len: word()?.parse().ok()?,
+            old: optional(word()?, |w| w.parse().ok())?,
+            value: optional(word()?, |w| w.parse().ok())?,
+            place: optional(word()?, place)?,
+        })
     }
 }
 
@@ -378,16 +397,8 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
             other: optional(word()?, |w| w.parse().ok())?,
             met: Met { before: word()?.parse().ok()?, after: word()?.parse().ok()? },
         },
-        "step" => Message::Step(TracedStep {
-            thread: word()?.parse().ok()?,
-            kind: OpKind::named(word()?)?,
-            order: Order::named(word()?)?,
-            addr: hex(word()?)?,
-            len: word()?.parse().ok()?,
-            old: optional(word()?, |w| w.parse().ok())?,
-            value: optional(word()?, |w| w.parse().ok())?,
-            place: optional(word()?, place)?,
-        }),
+        "step" => Message::Step(TracedStep::read(word)?),
+        "looked" => Message::Looked(word()?.parse().ok()?, TracedStep::read(word)?),
         "calls" => Message::Calls(list(word()?, place)?),
         "waits" => Message::Waits(Waiter::read(word)?),
         "memory" => Message::Memory(MemoryStep::read(word)?),
@@ -409,9 +420,6 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn or_none<T: fmt::Display>(it: Option<T>) -> String {
-            it.map_or("-".to_owned(), |it| it.to_string())
-        }
         match self {
             Message::Module { base, end, path } => {
                 write!(f, "module {base:#x} {end:#x} {}", escape(path))
@@ -475,11 +483,8 @@ impl fmt::Display for Message {
             Message::Met { place, thread, other, met: Met { before, after } } => {
                 write!(f, "met {place} {thread} {} {before} {after}", or_none(*other))
             }
-            Message::Step(step) => {
-                let TracedStep { thread, kind, order, addr, len, old, value, place } = step;
-                let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
-                write!(f, "step {thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
-            }
+            Message::Step(step) => write!(f, "step {step}"),
+            Message::Looked(after, step) => write!(f, "looked {after} {step}"),
             Message::Memory(step) => write!(f, "memory {step}"),
             Message::Frame(frame) => write!(f, "frame {frame}"),
             Message::Calls(places) => write!(f, "calls {}", joined(places)),
@@ -492,6 +497,19 @@ impl fmt::Display for Message {
             }
             Message::Defect(text) => write!(f, "defect {}", escape(text)),
         }
+    }
+}
+
+/// What may be missing.
+fn or_none<T: fmt::Display>(it: Option<T>) -> String {
+    it.map_or("-".to_owned(), |it| it.to_string())
+}
+
+impl fmt::Display for TracedStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TracedStep { thread, kind, order, addr, len, old, value, place } = self;
+        let (old, value, place) = (or_none(*old), or_none(*value), or_none(*place));
+        write!(f, "{thread} {kind:?} {order:?} {addr:#x} {len} {old} {value} {place}")
     }
 }
 
@@ -762,6 +780,19 @@ mod tests {
                 value: None,
                 place: Some(place),
             }),
+            Message::Looked(
+                3,
+                TracedStep {
+                    thread: 0,
+                    kind: OpKind::Read,
+                    order: Order::Plain,
+                    addr: 0x10,
+                    len: 4,
+                    old: None,
+                    value: Some(7),
+                    place: None,
+                },
+            ),
             Message::Done { how: "complete".into(), executions: 7, steps: 8 },
             Message::Defect("oh no".into()),
         ];

@@ -10,13 +10,15 @@ use crate::run::of_steps::draw_steps;
 use crate::stream::log::{MonitorAnswer, drawing, labelled, violation_text};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
-use crate::text::table::{Style, paragraph};
+use crate::text::table::{Paint, Style, paragraph};
 
 /// What was explored of a program.
 #[derive(Clone, Debug)]
 pub struct Explored<'a> {
     /// The program as the user named it.
     pub program: &'a str,
+    /// The folder from which its sources are named, if that is neither the one that one is in nor above.
+    pub root: Option<&'a str>,
     /// How many executions there were that came to their end.
     pub executions: u64,
     /// How many others did not: an assumption does not hold, or a thread waits in a loop and what follows is part
@@ -193,7 +195,7 @@ pub fn real_text(explored: &Explored<'_>, pairs: &RealPairs<'_>, style: Style) -
     };
     let lost = count(&|f| matches!(f.shown, RealShown::Unrepeatable));
     let limit = open.or(limit_of(verdict));
-    let mut out = answered(explored, model, limit, |executions| match verdict {
+    let mut out = answered(explored, model, limit, (verdict, style), |executions| match verdict {
         Verdict::Holds => {
             format!("robust: nothing can be overtaken in any execution ({executions} explored)")
         }
@@ -373,13 +375,16 @@ fn answered(
     explored: &Explored<'_>,
     model: Model,
     limit: Option<&Limit>,
+    (verdict, style): (&Verdict, Style),
     say: impl FnOnce(&str) -> String,
 ) -> String {
     let why = limit.map_or(String::new(), |limit| {
         format!("unknown: {}; ", limit_text(limit, &Names::default()))
     });
     let said = say(&counted(explored.executions, "execution"));
-    format!("{} {model}: {why}{said}\n", plain(explored.program))
+    let head = format!("{} {model}: ", plain(explored.program));
+    let line = format!("{head}{why}{said}\n");
+    Paint(style.color).headline(&line, head.len(), verdict)
 }
 
 /// What is said about the executions themselves.
@@ -387,7 +392,7 @@ fn answered(
 pub fn failures_text(explored: &Explored<'_>, failed: &RealFailed<'_>, style: Style) -> String {
     let RealFailed { model, verdict, failures, derived, limit, .. } = *failed;
     let number = |n: usize| counted(n as u64, "failure");
-    let mut out = answered(explored, model, limit_of(verdict), |executions| {
+    let mut out = answered(explored, model, limit_of(verdict), (verdict, style), |executions| {
         // Under SC there is nothing to tell them from.
         let buffered = if model == Model::Sc { "" } else { " with store buffers" };
         let executions = &format!("{executions}{buffered}");
@@ -574,11 +579,13 @@ pub fn unserializable_text(
     verdict: &Verdict,
     (fenced, transactions): (bool, u64),
     shown: Option<&RealUnserializable<'_>>,
+    style: Style,
 ) -> String {
     let what =
         if fenced { "with a fence at the end of each, transactions" } else { "transactions" };
     let executions = counted(explored.executions, "execution");
     let mut out = format!("{} {model}: {what}: ", plain(explored.program));
+    let verdict_at = out.len();
     let _ = match verdict {
         Verdict::Holds if transactions == 0 => {
             writeln!(
@@ -592,6 +599,7 @@ pub fn unserializable_text(
             writeln!(out, "unknown: {}; no cycle found", limit_text(limit, &Names::default()))
         }
     };
+    out = Paint(style.color).headline(&out, verdict_at, verdict);
     if let Some(shown) = shown {
         let RealUnserializable { executions, first, schedule, number } = *shown;
         out.push_str(&seen(explored, executions, first, (schedule, number)));

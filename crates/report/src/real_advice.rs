@@ -105,6 +105,9 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         },
     );
     o.raw("certified", false);
+    if let Some(root) = explored.root {
+        o.string("root", root);
+    }
     if let Some(limit) = &advice.limit {
         o.raw("limit", line(&named(limit, &Names::default())));
     }

@@ -221,6 +221,9 @@ fn opening(
     o.string("file", explored.program).string("question", question);
     o.string("model", model_key(model)).string("verdict", verdict_key(verdict));
     o.raw("certified", certified);
+    if let Some(root) = explored.root {
+        o.string("root", root);
+    }
     if let Verdict::Unknown(limit) = verdict {
         o.raw("limit", line(&named(limit, &Names::default())));
     }

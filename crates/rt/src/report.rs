@@ -94,6 +94,7 @@ impl Runtime {
             let calls = self.calls().into_iter().filter_map(|pc| self.reporter.place(pc));
             let (what, thread) = (CALLS, thread.map(|t| t as u16));
             slept.extend(calls.map(|place| Related { what: what.to_owned(), thread, place }));
+            self.trace_looks();
         }
         self.reporter.finding(kind, thread, pc, text, (related, slept), (execution, schedule));
     }

@@ -133,7 +133,7 @@ impl Questions {
         Some(match &state.done {
             Some((lines, took)) => json!({
                 "done": true, "lines": lines, "file": question.file, "said": state.said,
-                "seconds": took.as_secs_f64(),
+                "stopped": question.is_stopped.load(Ordering::Relaxed), "seconds": took.as_secs_f64(),
             }),
             None => json!({
                 "done": false, "progress": state.said,

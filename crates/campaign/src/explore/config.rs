@@ -42,7 +42,8 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         executions: 0,
         steps: question.steps,
         threads: THREADS,
-        memory: usize::try_from(question.memory).unwrap_or(usize::MAX),
+        // The library around the program needs some memory, too.
+        memory: usize::try_from(question.memory / 4).unwrap_or(usize::MAX),
         hang: HANG,
         timeout: 0,
         spins: question.spins,

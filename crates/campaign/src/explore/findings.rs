@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use weakspot_core::Model;
-use weakspot_live::wire::{GIVES_WAY, Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG};
+use weakspot_live::wire::{
+    GIVES_WAY, Place, PlacedFence, Related, SILENT, SLEPT, TOO_LONG, TOO_MUCH,
+};
 
 /// What a data race is called.
 pub(crate) const RACE: &str = "data-race";
@@ -70,7 +72,7 @@ pub(crate) const DOUBTED: &str = "doubted";
 impl Failure {
     /// Whether it is none: the execution was given up.
     pub(crate) fn is_cut_off(&self) -> bool {
-        matches!(self.kind.as_str(), TOO_LONG | SILENT | GIVES_WAY | DOUBTED)
+        matches!(self.kind.as_str(), TOO_LONG | TOO_MUCH | SILENT | GIVES_WAY | DOUBTED)
     }
 
     /// Whether another one is the same, but for where it was seen.

@@ -366,6 +366,7 @@ impl Heard {
                 control.progress(SoFar { strategy, executions, steps, findings });
             }
             Message::Step(_)
+            | Message::Looked(..)
             | Message::Memory(_)
             | Message::Frame(_)
             | Message::Calls(_)

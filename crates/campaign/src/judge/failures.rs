@@ -23,6 +23,9 @@ const MOST_LATE: usize = 10;
 const MOST_RUNS: usize = 10;
 const MOST_STEPS: usize = 1000;
 
+/// So many reads are shown that the only thread that is left has made before it fails somewhere else.
+const MOST_LOOKS: usize = 4;
+
 /// What is said of a call in which a thread has waited.
 const GOES_ON: &str = " goes on";
 
@@ -231,12 +234,13 @@ impl Shower<'_> {
         first_spawn: usize,
     ) -> (Vec<ShownStep>, usize) {
         let about = about(failure, traced);
-        let items = self.items(traced, about);
+        let items = self.items(failure, traced, about);
         let mut steps = self.shown(traced, &items, about);
         hide_constants(&mut steps, &traced.steps[first_spawn..]);
         let of = |item: &Item| match *item {
             Item::Step(i) => i,
             Item::Memory(j) => traced.memory[j].0,
+            Item::Looked(k) => traced.looked[k].0,
         };
         let alone = items.iter().filter(|item| of(item) < first_spawn).count();
         // Where nobody can go on, no thread fails by itself, and all steps lead there.
@@ -250,6 +254,7 @@ impl Shower<'_> {
             let is_before = |item: &&Item| match **item {
                 Item::Step(i) => i < failed.steps,
                 Item::Memory(j) => j < failed.memory,
+                Item::Looked(_) => true,
             };
             items.iter().filter(is_before).count()
         });
@@ -269,9 +274,14 @@ impl Shower<'_> {
                 .and_then(|failed| items.iter().position(|item| *item == Item::Step(failed.steps)))
                 .filter(|&i| Some(steps[i].step.thread) == failure.thread)
                 .or_else(|| at(&steps, failure.thread, failure.place)),
-            Some(panic) => steps
-                .iter()
-                .rposition(|s| Some(s.step.thread) == failure.thread && is_before(&s.site, panic)),
+            Some(panic) => {
+                let by_it = |s: &ShownStep| Some(s.step.thread) == failure.thread;
+                // What is done when the stack is unwound may be said to be above.
+                let there = format!("{}:{}", panic.0, panic.1);
+                let there = |s: &ShownStep| by_it(s) && s.site.as_ref() == Some(&there);
+                let before = |s: &ShownStep| by_it(s) && is_before(&s.site, panic);
+                steps.iter().rposition(there).or_else(|| steps.iter().rposition(before))
+            }
             None => steps.iter().rposition(|s| {
                 Some(s.step.thread) == failure.thread && s.step.kind != OpKind::Commit
             }),
@@ -394,22 +404,41 @@ impl Shower<'_> {
     }
 
     /// The last steps that memory notices, and what the failure is about.
-    fn items(&self, traced: &Traced, about: About) -> Vec<Item> {
-        let items = items(traced, &frees(traced), about, |i| matters(&traced.steps[i]));
+    fn items(&self, failure: &Failure, traced: &Traced, about: About) -> Vec<Item> {
+        let looks = self.looks(failure, traced);
+        let items = items(traced, &frees(traced), about, |i| matters(&traced.steps[i]), &looks);
         let first = items.len().saturating_sub(MOST_STEPS);
         // What reaches memory there was issued somewhere.
         let commits = commits(&traced.steps);
         let from = items.get(first).map_or(0, |item| match *item {
             Item::Step(i) => i,
             Item::Memory(j) => traced.memory[j].0,
+            Item::Looked(k) => traced.looked[k].0,
         });
         let waits = |item: Item| match item {
             Item::Step(i) => commits.get(&i).is_some_and(|&commit| commit >= from),
-            Item::Memory(_) => false,
+            Item::Memory(_) | Item::Looked(_) => false,
         };
         let is_shown =
             |(i, item): &(usize, Item)| *i >= first || about.shows(*item) || waits(*item);
         items.into_iter().enumerate().filter(is_shown).map(|(_, item)| item).collect()
+    }
+
+    /// What the thread that fails, the only one left, has read of what others wrote: in the line where it fails, or else
+    /// last before that.
+    fn looks(&self, failure: &Failure, traced: &Traced) -> Vec<usize> {
+        let Some(at) = failure.place.map(|place| self.symbols.text(place)) else { return vec![] };
+        let place = |&look: &usize| traced.looked[look].1.place;
+        let is_own = |look: &usize| {
+            place(look).is_some_and(|p| self.symbols.frames(p).iter().any(Frame::is_own))
+        };
+        let own: Vec<usize> = (0..traced.looked.len()).filter(is_own).collect();
+        let is_there = |look: &&usize| place(look).is_some_and(|p| self.symbols.text(p) == at);
+        let there: Vec<usize> = own.iter().filter(is_there).copied().collect();
+        match there.is_empty() {
+            true => own[own.len().saturating_sub(MOST_LOOKS)..].to_vec(),
+            false => there,
+        }
     }
 
     /// The same with their source.
@@ -420,6 +449,9 @@ impl Shower<'_> {
                 // What a failure is not about comes and goes in every library.
                 let shown = self.memory(&traced.memory[j].1);
                 ShownStep { own: about.shows(*item), ..shown }
+            }
+            Item::Looked(k) => {
+                ShownStep { what: ShownKind::Looks, ..self.step(&traced.looked[k].1) }
             }
             Item::Step(i) => {
                 let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use weakspot_core::{DelayedRun, DelayedValue, Known, LogEvent, LogKind, LogTables};
+use weakspot_core::{DelayedCommit, DelayedRun, DelayedValue, Known, LogEvent, LogKind, LogTables};
 use weakspot_live::wire::TracedStep;
 
 use crate::replay::log::Logged;
@@ -62,14 +62,22 @@ enum Source {
 }
 
 /// The access reads what its thread has written last and what still waits, or else what is in memory. Nothing is known if
-/// accesses to these bytes overlap in part.
+/// accesses to these bytes overlap in part, unless those to others are over: they initialise what these are a part of.
 fn source(events: &[LogEvent], tables: &LogTables, run: &DelayedRun) -> Option<Source> {
     let access = events.get(run.access)?;
     let before = &events[..run.access];
     let writes = |event: &LogEvent| matches!(event.kind, LogKind::Write | LogKind::Update);
+    let first = before.iter().position(|event| writes(event) && event.loc == access.loc);
     let overlaps =
         |e: &LogEvent| writes(e) && e.loc != access.loc && tables.overlap(e.loc, access.loc);
-    if before.iter().any(overlaps) {
+    let is_over = |(place, event): (usize, &LogEvent)| {
+        let same = |e: &&LogEvent| (e.thread, e.loc) == (event.thread, event.loc);
+        let stores = before.iter().filter(same).filter(|e| e.kind == LogKind::Write).count();
+        let of_it = |c: &&DelayedCommit| (c.thread, c.loc) == (event.thread, event.loc);
+        let commits = run.commits.iter().filter(|c| c.before <= run.access).filter(of_it).count();
+        first.is_some_and(|first| place < first) && commits >= stores
+    };
+    if !before.iter().enumerate().filter(|(_, event)| overlaps(event)).all(is_over) {
         return None;
     }
     let mut waiting: HashMap<u16, VecDeque<usize>> = HashMap::new();
@@ -89,13 +97,14 @@ fn source(events: &[LogEvent], tables: &LogTables, run: &DelayedRun) -> Option<S
         }
     }
     let own = waiting.get(&access.thread).and_then(VecDeque::back).copied();
-    let first = before.iter().position(|event| writes(event) && event.loc == access.loc);
     own.or(memory).map(Source::Write).or(first.map(Source::Initial))
 }
 
 #[cfg(test)]
 mod tests {
-    use weakspot_core::{DelayedCommit, DelayedRun, LogEvent, LogKind, LogTables, Model};
+    use weakspot_core::{
+        Bytes, DelayedCommit, DelayedRun, LogEvent, LogKind, LogLoc, LogTables, Model,
+    };
 
     use super::{Source, source};
 
@@ -124,5 +133,30 @@ mod tests {
         check(&[(2, Write), (1, Write), (2, Read)], &[(2, 1)], Source::Write(0));
         check(&[(2, Write), (1, Write), (2, Update)], &[(1, 2)], Source::Write(0));
         check(&[(3, Update), (1, Write), (2, Read)], &[], Source::Write(0));
+    }
+
+    /// What initialises more than is read later says nothing against what is read, once it is in memory.
+    #[test]
+    fn parts_of_what_was_initialised() {
+        use LogKind::{Read, Write};
+        let bytes = |start, len| LogLoc { name: String::new(), bytes: Some(Bytes { start, len }) };
+        let locs = vec![bytes(8, 4), bytes(0, 16)];
+        let tables = LogTables { locs, ..LogTables::default() };
+        let read_from = |events: &[(LogKind, u32)], commits: &[usize]| {
+            let events: Vec<LogEvent> =
+                events.iter().map(|&(kind, loc)| LogEvent::new(1, kind, loc)).collect();
+            let access = events.len();
+            let events = [&events[..], &[LogEvent::new(2, Read, 0)]].concat();
+            let commit = |&before: &usize| DelayedCommit { before, thread: 1, loc: 1 };
+            let commits = commits.iter().map(commit).collect();
+            let run =
+                DelayedRun { model: Model::Tso, store: 1, access, commits, cycle: Vec::new() };
+            source(&events, &tables, &run)
+        };
+        assert_eq!(read_from(&[(Write, 1), (Write, 0)], &[1]), Some(Source::Initial(1)));
+        // It is late, too; or it comes in between; or nobody knows what was there.
+        assert_eq!(read_from(&[(Write, 1), (Write, 0)], &[9]), None);
+        assert_eq!(read_from(&[(Write, 0), (Write, 1)], &[2]), None);
+        assert_eq!(read_from(&[(Write, 1)], &[1]), None);
     }
 }

@@ -16,6 +16,8 @@ pub(crate) enum Item {
     Step(usize),
     /// What happens to memory after so many steps, by its number.
     Memory(usize),
+    /// What the only thread that is left reads after so many steps, by its number.
+    Looked(usize),
 }
 
 /// What a failure is about, by numbers of what happens to memory.
@@ -120,22 +122,28 @@ impl About {
     }
 }
 
-/// What is shown: the steps that matter, frees in the place of their stores, and what the failure is about.
+/// What is shown: the steps that matter, frees in the place of their stores, what the failure is about, and what of it the
+/// only thread that is left has looked at.
 pub(crate) fn items(
     traced: &Traced,
     frees: &HashMap<usize, usize>,
     about: About,
     matters: impl Fn(usize) -> bool,
+    looks: &[usize],
 ) -> Vec<Item> {
     let shown: HashSet<usize> = frees.values().copied().collect();
     let mut items = Vec::new();
     let mut next = 0;
+    let mut looks = looks.iter().copied().peekable();
     for i in 0..=traced.steps.len() {
         while traced.memory.get(next).is_some_and(|(at, _)| *at <= i) {
             if shown.contains(&next) || about.holds(next) {
                 items.push(Item::Memory(next));
             }
             next += 1;
+        }
+        while let Some(look) = looks.next_if(|&look| traced.looked[look].0 <= i) {
+            items.push(Item::Looked(look));
         }
         let store = |i: usize| frees.contains_key(&i) && traced.steps[i].kind == OpKind::Write;
         if i < traced.steps.len() && matters(i) && !store(i) {

@@ -46,6 +46,16 @@ pub struct Program {
     pub linked: Linked,
 }
 
+impl Program {
+    /// The folder from which sources are named, from the one that this process is in, unless it is that or above.
+    #[must_use]
+    pub fn root_from_here(&self) -> Option<String> {
+        let (root, here) = (self.root.as_ref()?, std::env::current_dir().ok()?);
+        let below = root.strip_prefix(&here).unwrap_or(root);
+        (!here.starts_with(root)).then(|| below.display().to_string())
+    }
+}
+
 /// What is known of code in a Rust program that its compiler has not instrumented.
 #[derive(Clone, Debug)]
 pub struct Linked {
@@ -365,5 +375,29 @@ pub fn status_text(status: ExitStatus) -> String {
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where sources are, for those who look from here.
+    #[test]
+    fn roots() {
+        let here = std::env::current_dir().expect("a folder");
+        let above = here.parent().expect("a folder above").to_owned();
+        let from_here = |root: PathBuf| {
+            let (command, name) = (Vec::new(), String::new());
+            let (variables, linked) = (Vec::new(), Linked::nothing());
+            let (folder, root) = (None, Some(root));
+            let (rust, harness) = (true, true);
+            Program { command, name, folder, root, variables, rust, harness, linked }
+                .root_from_here()
+        };
+        assert_eq!(from_here(here.clone()), None);
+        assert_eq!(from_here(above), None);
+        assert_eq!(from_here(here.join("a/b")), Some("a/b".to_owned()));
+        assert_eq!(from_here(PathBuf::from("/no/such")), Some("/no/such".to_owned()));
     }
 }

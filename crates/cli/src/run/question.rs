@@ -88,8 +88,7 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
             || !args.shared.quiet
             || args.shared.report.is_some(),
         timeout: args.shared.timeout,
-        // The library around the program needs some memory, too.
-        memory: args.shared.memory / 4,
+        memory: args.shared.memory,
     })
 }
 

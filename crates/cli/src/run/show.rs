@@ -70,8 +70,10 @@ fn show_as(
     let cut_off = cut_off.map(|(seen, shared)| {
         (seen.schedule.as_str(), look.keep(args.under, &seen.schedule, shared))
     });
+    let root = subject.program.root_from_here();
     let explored = Explored {
         program: &subject.program.name,
+        root: root.as_deref(),
         command: &command,
         target: &target,
         again: (subject.explorer, &kept_target),
@@ -302,6 +304,7 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 thread: s.step.thread.into(),
                 kind: kind(s, rust),
                 location: s.location.as_deref(),
+                unseen: s.what == ShownKind::Looks,
                 len: s.step.len,
                 old: s.step.old,
                 value: s.step.value.filter(|_| kind(s, rust) != StepKind::Wake),
@@ -335,7 +338,7 @@ fn kind(shown: &ShownStep, rust: bool) -> StepKind {
         ShownKind::Returns => return StepKind::Return,
         ShownKind::Ends => return StepKind::Exit,
         ShownKind::Fails => return StepKind::Fail,
-        ShownKind::Step => {}
+        ShownKind::Step | ShownKind::Looks => {}
     }
     match kind {
         OpKind::Write => StepKind::Store,
@@ -505,14 +508,10 @@ fn transactions(explored: &Explored<'_>, answer: &Transactions, look: Look<'_>) 
     });
     let say = |model: Model, verdict: &Verdict, fenced: bool| {
         let shown = shown.as_ref().filter(|_| !fenced);
+        let of = (fenced, answer.executed);
         match look.json {
-            true => {
-                unserializable_json(explored, model, verdict, (fenced, answer.executed), shown)
-                    + "\n"
-            }
-            false => {
-                unserializable_text(explored, model, verdict, (fenced, answer.executed), shown)
-            }
+            true => unserializable_json(explored, model, verdict, of, shown) + "\n",
+            false => unserializable_text(explored, model, verdict, of, shown, look.style),
         }
     };
     let fenced = answer.fenced.as_ref().map(|verdict| say(Model::Tso, verdict, true));

@@ -111,6 +111,10 @@ fn real_programs_look_good() {
     click(&mut browser, "#answers a .violated");
     browser.wait_for("!document.querySelector('#answer').hidden");
     looks_good(&mut browser, "run");
+    // The last answer is the fix.
+    browser.eval("location.hash = `#answer-${answers.length - 1}`");
+    browser.wait_for("document.querySelector('#answer .diff')");
+    looks_good(&mut browser, "run-fix");
 }
 
 /// How many executions there were when and with how many preemptions, and which lines nobody came between.
@@ -316,6 +320,8 @@ fn questions_are_asked_on_the_page() {
     );
     browser.key("Enter", 2);
     browser.wait_for("document.getElementById('progress').textContent.startsWith('answered')");
+    // Errors name lines.
+    assert_eq!(text(&mut browser, "#lines").trim(), "1\n2\n3\n4\n5\n6\n7\n8");
     let answer = text(&mut browser, "#answer");
     assert!(answer.contains("✗ TSO: not robust"), "{answer}");
     assert!(answer.contains("between line 3 and line 4"), "{answer}");

@@ -117,3 +117,37 @@ int main() {
     let parts = ["wr x=1", "lock lock", "wr turn=1", "unlock lock", "rd turn=1", "rd x=1", "fails"];
     assert_told(&ran.out, &parts);
 }
+
+/// What a store with release order is made of has one row.
+#[test]
+fn one_row_for_a_release_store() {
+    let file = "corpus/litmus-c/MP+pooncerelease+poacquireonce.litmus";
+    let ran = run(&["litmus", "--model", "pso", "--show", file], "");
+    let drawn = ran.out.split("A run of").nth(1).unwrap_or_default();
+    assert_eq!(drawn.matches("smp_store_release(y, 1)").count(), 1, "{drawn}");
+    assert!(drawn.contains("writes y=1 to memory"), "{drawn}");
+    // A fence of its own has a row.
+    let file = "corpus/litmus-c/MP+wmbonceonce+rmbonceonce.litmus";
+    let ran = run(&["litmus", "--model", "pso", "--show", file], "");
+    assert!(ran.out.contains("smp_wmb()"), "{}", ran.out);
+}
+
+/// The verdict is coloured by every command, and said in words.
+#[test]
+fn verdicts_have_colours() {
+    let peterson = "corpus/programs/peterson.weak";
+    for (args, said) in [
+        (&["litmus", "--model", "tso", "corpus/litmus/SB.litmus"][..], "^[32mOk^[0m"),
+        (&["litmus", "--model", "sc", "corpus/litmus/SB.litmus"], "^[31mNo^[0m"),
+        (&["litmus", "-q", "--model", "sc", "corpus/litmus/SB.litmus"], "^[31mviolated^[0m"),
+        (&["reach", "--model", "tso", peterson], "^[31mviolated^[0m: "),
+        (&["reach", "--model", "sc", peterson], "^[32mholds^[0m: "),
+        (&["robust", "--model", "tso", peterson], "^[31mnot robust^[0m: "),
+        (&["fence", "--timeout", "0s", peterson], "^[33munknown^[0m: "),
+        (&["history", "--model", "sc", "corpus/histories/classic.wshist"], "^[31mviolated^[0m"),
+    ] {
+        let ran = run(&[args, &["--color", "always"]].concat(), "");
+        assert!(ran.out.replace('\x1b', "^").contains(said), "{args:?}: {}", ran.out);
+        assert!(!run(args, "").out.contains('\x1b'), "{args:?}");
+    }
+}

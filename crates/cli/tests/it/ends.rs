@@ -131,3 +131,37 @@ fn small_words() {
     let expected = "| model | holds | violated | unknown | error |\n|---|---|---|---|---|\n| tso | 1 | 0 | 0 | 0 |\n";
     assert_eq!(table.out, expected);
 }
+
+/// Who has seen enough of a long answer ends it, and the exit code is that of what was found.
+#[cfg(unix)]
+#[test]
+fn printing_can_be_interrupted() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::io::Read;
+    // 100,000 final states.
+    let threads = (0..5).map(|t| format!("thread t{t} {{ var r = choose(0..9)\n x{t} = r }}\n"));
+    let all: Vec<String> = (0..5).map(|t| format!("x{t}")).collect();
+    let test = format!(
+        "shared {}\n{}forall ({})\n",
+        all.join(", "),
+        threads.collect::<String>(),
+        all.iter().map(|x| format!("{x} < 10")).collect::<Vec<_>>().join(" && ")
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("many.weak");
+    std::fs::write(&path, test).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let mut child = start(&["litmus", "--model", "sc", path]);
+    let mut out = child.stdout.take().expect("a pipe");
+    let mut some = [0; 1000];
+    out.read_exact(&mut some).expect("it prints");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("it ends");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("interrupted: ") && said.contains(" lines are not printed"), "{said}");
+    assert!(rest.len() < 1_000_000 && rest.ends_with('\n'), "{} bytes", rest.len());
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}

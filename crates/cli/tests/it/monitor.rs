@@ -479,3 +479,13 @@ fn silent_pipes_time_out() {
     assert!(out.contains("\"verdict\":\"unknown\"") && out.contains("\"kind\":\"time\""), "{out}");
     assert_eq!(output.status.code(), Some(3));
 }
+
+/// As of a history: where there is nothing, there is no answer. One of several traces may be empty.
+#[test]
+fn nothing_to_monitor() {
+    let ran = run(&["monitor", "-"], "");
+    assert_eq!((ran.code, &*ran.out, &*ran.err), (Some(2), "", "error: -: no event in it\n"));
+    let ran = run(&["monitor", "--model", "tso", "-"], "trace A\ntrace B\na: rd x\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("the log has no events"), "{}", ran.err);
+}

@@ -290,8 +290,10 @@ int main(void) {
     }
     // What no command here prints, because it takes a rare program or much time.
     let rare = [
+        "advice/root",
         "bench-",
         "error/kind",
+        "explored/root",
         "failure/",
         "history/explored",
         "limit/",

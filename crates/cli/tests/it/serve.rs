@@ -304,7 +304,8 @@ fn many_clients_and_questions_have_limits() {
     assert!(state.contains("\"done\":false"), "{state}");
     for id in &ids {
         assert_eq!(serving.call("POST", "/stop", &json!({"id": id}).to_string()).0, 200);
-        assert_eq!(serving.answer(id)["lines"], json!([]));
+        let answer = serving.answer(id);
+        assert_eq!((&answer["lines"], &answer["stopped"]), (&json!([]), &json!(true)));
     }
     assert_eq!(serving.ask("reach", "weak", LONG).0, 200);
 }

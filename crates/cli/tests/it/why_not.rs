@@ -130,3 +130,19 @@ fn objects() {
     let reached = object("1:EAX=1");
     assert!(reached.get("why_not").is_none() && reached["run"].is_object());
 }
+
+/// States are written as answers list them, or as conditions say them.
+#[test]
+fn states_in_both_spellings() {
+    let shown = |state: &str| {
+        let show = format!("--show={state}");
+        let ran = run(&["litmus", "--model", "tso", &show, "corpus/litmus/2+2W.litmus"], "");
+        (ran.out.rsplit("Time ").next().unwrap_or_default().replace(state, "_"), ran.err)
+    };
+    let (listed, _) = shown("x=1; y=1");
+    assert!(listed.contains("Final state: _"), "{listed}");
+    let (said, err) = shown("x=1 /\\ y=1");
+    assert!(said.contains("Final state: x=1; y=1;") && err.is_empty(), "{said}{err}");
+    let (_, err) = shown("x=1 and y=1");
+    assert!(err.contains("bad value `1 and y=1` in --show: expected as in `x=1; y=0`"), "{err}");
+}

@@ -22,11 +22,12 @@ pub fn github(objects: &str) -> String {
         let mut message = finding.message.clone();
         // An annotation has one place.
         for (Place { file, line, .. }, text) in &finding.related {
-            let at = format!("at {file}{}", line.map_or(String::new(), |line| format!(":{line}")));
+            let at = format!("{file}{}", line.map_or(String::new(), |line| format!(":{line}")));
             message += &format!("\n{text}");
-            // What is said about a late store has its place in it.
-            if !text.contains(&at) {
-                message += &format!(" {at}");
+            // What is said about a late store has its place in it, perhaps from a folder below.
+            let mut said = text.split(" at ").skip(1).filter_map(|rest| rest.split(' ').next());
+            if !said.any(|place| at.ends_with(place)) {
+                message += &format!(" at {at}");
             }
         }
         let _ = writeln!(out, "::{command} {at},title={title}::{}", data(&message));

@@ -37,8 +37,24 @@ pub(crate) struct Case<'a> {
 pub fn junit_of_objects(objects: &str) -> String {
     let objects: Vec<Value> =
         objects.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let cases: Vec<Case<'_>> = objects.iter().filter_map(case).collect();
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    let mut explored: Option<&Value> = None;
+    for object in &objects {
+        let Some(mut case) = case(object) else { continue };
+        // One exploration of a program answers for all models, and each answer has its time.
+        let is_same = |other: &Value| ["file", "time_s"].iter().all(|k| other[*k] == object[*k]);
+        if is_of_program(object) && explored.is_some_and(is_same) {
+            case.time = Duration::ZERO;
+        }
+        explored = is_of_program(object).then_some(object);
+        cases.push(case);
+    }
     suites(&cases, cases.iter().map(|case| case.time).sum())
+}
+
+/// Whether an answer comes from executing a program.
+fn is_of_program(object: &Value) -> bool {
+    matches!(object["question"].as_str(), Some("failures" | "run"))
 }
 
 /// The test that an object is; nothing if it is no answer.

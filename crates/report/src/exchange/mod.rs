@@ -159,7 +159,32 @@ fn of_object(object: &Value) -> Vec<Finding> {
         }
         _ => {}
     }
+    if let Some(root) = object["root"].as_str() {
+        found.iter_mut().for_each(|finding| finding.name_from_above(root, &text("file")));
+    }
     found
+}
+
+impl Finding {
+    /// Files that are named from a folder are named from the one that this one is seen from. `program`: what is no file.
+    fn name_from_above(&mut self, root: &str, program: &str) {
+        let is_below = |file: &str| !file.starts_with(['/', '<']) && !file.starts_with("library/");
+        let named = |file: &str| match is_below(file) && file != program {
+            true => format!("{root}/{file}"),
+            false => file.to_owned(),
+        };
+        self.place.file = named(&self.place.file);
+        for (place, _) in &mut self.related {
+            place.file = named(&place.file);
+        }
+        if let Some(diff) = &mut self.diff {
+            let line = |line: &str| {
+                let mark = ["--- ", "+++ "].into_iter().find(|mark| line.starts_with(mark));
+                mark.map_or(line.to_owned(), |mark| format!("{mark}{}", named(&line[4..])))
+            };
+            *diff = diff.lines().map(|l| line(l) + "\n").collect();
+        }
+    }
 }
 
 /// A store and the access that overtakes it.

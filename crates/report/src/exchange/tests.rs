@@ -114,3 +114,47 @@ sb.c:5: the store that is late: wr x by T1</skipped>
 "
     );
 }
+
+/// Sources that are named from the root of a crate are named from the folder that one is in.
+#[test]
+fn files_of_a_crate_below() {
+    let object = r#"{"file":"c::t","question":"failures","model":"tso","verdict":"violated","root":"sub/c","failures":[{"kind":"panic","message":"src/lib.rs:27:5: no","frames":["src/lib.rs:27 in t"],"late":["t#1  wr x  at src/lib.rs:5 reaches memory after rd y"]}]}"#;
+    assert_eq!(
+        github(object),
+        "::error file=sub/c/src/lib.rs,line=27,title=weakspot%3A panic::panic: src/lib.rs:27:5: no \
+         (under TSO)%0At#1 wr x at src/lib.rs:5 reaches memory after rd y\n"
+    );
+    let advice = OBJECTS[4].replace(r#""question""#, r#""root":"sub","question""#);
+    let tool = Tool { name: "weakspot", version: "1.0", commit: None };
+    let log: Value = serde_json::from_str(&sarif(&tool, &advice)).expect("JSON");
+    let result = &log["runs"][0]["results"][0];
+    let at = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    let change = &result["fixes"][0]["artifactChanges"][0]["artifactLocation"]["uri"];
+    assert_eq!((at, change), (&json!("sub/sb.c"), &json!("sub/sb.c")));
+    // What is no file stays as it is.
+    let exit = r#"{"file":"c::t","question":"failures","model":"sc","verdict":"violated","root":"sub","failures":[{"kind":"exit","message":"exit code 1"}]}"#;
+    assert!(github(exit).starts_with("::error file=c%3A%3At,"), "{}", github(exit));
+}
+
+/// One exploration answers for several models: its time counts once, that of each question of its own.
+#[test]
+fn times_of_explorations() {
+    let object = |file: &str, question: &str, model: &str| {
+        format!(
+            r#"{{"file":"{file}","question":"{question}","model":"{model}","verdict":"holds","time_s":1.5}}"#
+        )
+    };
+    let total = |objects: &[String]| {
+        let xml = junit_of_objects(&objects.join("\n"));
+        xml.split("time=\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned)
+    };
+    let run = ["failures sc", "failures tso", "run tso"].map(|words| {
+        let (question, model) = words.split_once(' ').expect("two words");
+        object("a", question, model)
+    });
+    assert_eq!(total(&run).as_deref(), Some("1.500"));
+    let two = [&run[..], &[object("b", "failures", "sc")]].concat();
+    assert_eq!(total(&two).as_deref(), Some("3.000"));
+    let robust = ["tso", "pso"].map(|model| object("a", "robust", model));
+    assert_eq!(total(&robust).as_deref(), Some("3.000"));
+}

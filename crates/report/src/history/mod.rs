@@ -20,7 +20,7 @@ use crate::json::verdict_key;
 use crate::tables;
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, model_name, plain};
-use crate::text::table::{Style, paragraph};
+use crate::text::table::{Paint, Style, paragraph};
 
 pub use value::HistoryValue;
 
@@ -135,7 +135,9 @@ fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
             Some(shown) => format!("violated, as shown for {}", model_name(shown.head.model)),
             None => outcome(a),
         };
-        let _ = writeln!(out, "{} {}: {outcome}", head(a), model_name(a.head.model));
+        let head = format!("{} {}: ", head(a), model_name(a.head.model));
+        let line = format!("{head}{outcome}\n");
+        out += &Paint(style.color).headline(&line, head.len(), a.head.verdict);
         if !details {
             continue;
         }

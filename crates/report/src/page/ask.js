@@ -12,6 +12,20 @@ async function call(path, body) {
   return text ? JSON.parse(text) : null;
 }
 
+// The numbers of the lines, beside them wherever they are.
+function numberLines() {
+  const lines = byId("program").value.split("\n").length;
+  if (byId("lines").dataset.count !== String(lines)) {
+    byId("lines").textContent = Array.from({ length: lines }, (_, i) => i + 1).join("\n") + "\n";
+    byId("lines").dataset.count = lines;
+  }
+  byId("lines").scrollTop = byId("program").scrollTop;
+}
+function edit(text) {
+  byId("program").value = text;
+  numberLines();
+}
+
 const status = (text) => { byId("progress").textContent = text; };
 
 // Other answers in the place of those that are there.
@@ -42,7 +56,7 @@ async function ask() {
       if (mine !== asked) { call("/stop", { id }).catch(() => {}); return; }
       if (answer.done) {
         if (answer.lines.length) replaceAnswers(answer.lines, answer.file, text);
-        status(answer.lines.length ? `answered in ${answer.seconds.toFixed(2)} s` : answer.said || "stopped");
+        status(answer.lines.length ? `answered in ${answer.seconds.toFixed(2)} s` : answer.stopped ? "stopped" : answer.said || "no answer");
         break;
       }
       status(answer.progress || `working, ${answer.seconds.toFixed(0)} s`);
@@ -65,7 +79,7 @@ function unpack(text) {
     const [language, question, program] = JSON.parse(new TextDecoder().decode(bytes));
     byId("language").value = language;
     byId("question").value = question;
-    byId("program").value = program;
+    edit(program);
     status("from the link; Ctrl-Enter asks");
   } catch {
     status("the program in this address is damaged");
@@ -73,6 +87,9 @@ function unpack(text) {
 }
 
 byId("ask").addEventListener("click", ask);
+["input", "scroll"].forEach((event) => byId("program").addEventListener(event, numberLines));
+new ResizeObserver(numberLines).observe(byId("program"));
+numberLines();
 document.addEventListener("keydown", (e) => {
   if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); ask(); }
 });
@@ -80,7 +97,7 @@ byId("menu").addEventListener("change", async () => {
   if (!byId("menu").value) return;
   try {
     const { text, language } = await call(`/file?n=${byId("menu").value}`);
-    byId("program").value = text;
+    edit(text);
     byId("language").value = language;
     byId("question").value = language === "litmus" ? "litmus" : "robust";
     status("");

@@ -114,6 +114,7 @@ function showAnswer() {
   const parts = [make("p", {}, make("a", { href: "#summary" }, "← all answers")),
     make("h2", { tabindex: "-1" }, `${subject(a)}: ${a.question}`),
     make("p", { class: "pills" }, pill(a, false), others.length > 0 && make("span", { class: "soft" }, " other models: "), others.map((b) => [pill(b, true), " "]))];
+  if (a.proposition) parts.push(make("p", {}, "Condition: ", make("code", {}, `${a.condition} ${a.proposition}`)));
   if (a.message) parts.push(make("p", {}, a.message, a.line ? ` (line ${a.line}, column ${a.column})` : ""));
   if (a.verdict === "error" && a.line && sources.has(a.file)) parts.push(showSource(a.file, new Map([[a.line, { kind: "access", words: "← here" }]]), null).box);
   if (a.limit) parts.push(make("p", {}, `Gave up: ${typeof a.limit === "string" ? a.limit : Object.entries(a.limit).map(([k, v]) => `${k} ${v}`).join(", ")}`));

@@ -30,8 +30,11 @@ pub(super) fn dot(layout: &Layout) -> String {
             );
         }
     };
-    word(&mut out, "title", Point { x: 16.0, y: 24.0 }, &layout.title, "000000");
-    word(&mut out, "init", Point { x: 16.0, y: 39.0 }, &layout.init, "555555");
+    for (i, (at, line)) in layout.title_lines.iter().enumerate() {
+        let name = if i == 0 { "title".to_owned() } else { format!("title{i}") };
+        word(&mut out, &name, *at, line, "000000");
+    }
+    word(&mut out, "init", layout.init_at, &layout.init, "555555");
     for (i, (at, name)) in layout.heads.iter().enumerate() {
         let left = Point { x: at.x - letters(name) / 2.0, y: at.y };
         word(&mut out, &format!("t{i}"), left, name, "000000");

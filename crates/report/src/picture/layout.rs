@@ -6,12 +6,15 @@
 
 use super::graph::{Arc, Kind, Look, Node, Picture};
 use super::labels::{Label, Point, Rect, put_labels};
-use crate::text::table::width;
+use crate::text::table::{cut, fold, width};
 
 /// A picture with all places.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) title: String,
+    /// The same in lines, each with where it begins.
+    pub(super) title_lines: Vec<(Point, String)>,
+    pub(super) init_at: Point,
     pub(super) init: String,
     pub(super) width: f64,
     pub(super) height: f64,
@@ -48,7 +51,14 @@ pub(super) struct Line {
 pub(super) const LETTER: f64 = 7.3;
 pub(super) const LINE: f64 = 15.0;
 const MARGIN: f64 = 16.0;
-const GUTTER: f64 = 110.0;
+/// Where the first line stands.
+const TOP: f64 = 24.0;
+/// Between columns, and how many letters of a line are in a box: as far as there is room, and else less and less.
+const WIDTHS: [(f64, usize); 4] = [(110.0, usize::MAX), (84.0, 24), (64.0, 18), (52.0, 14)];
+/// Titles may be so wide although nothing else is.
+const TITLE: f64 = 640.0;
+/// So many lines of a title are shown.
+const MAX_TITLE: usize = 3;
 const GAP: f64 = 26.0;
 const BAR: f64 = 5.0;
 const LANE: f64 = 9.0;
@@ -57,9 +67,31 @@ const MOST_ROUND: usize = 6;
 /// The length of a line in the legend.
 pub(super) const SAMPLE: f64 = 26.0;
 
-/// Finds a place for everything.
-pub(super) fn lay_out(picture: &Picture) -> Layout {
-    let of = Of::new(picture);
+/// Finds a place for everything, if possible in so many pixels from left to right.
+pub(super) fn lay_out(picture: &Picture, room: f64) -> Layout {
+    let layout = |(gutter, letters)| laid_out(&narrowed(picture, letters), gutter, room);
+    let [first, narrower @ ..] = WIDTHS;
+    let widest = layout(first);
+    narrower.into_iter().fold(widest, |wider, widths| match wider.width > room {
+        true => layout(widths),
+        false => wider,
+    })
+}
+
+/// The picture with at most so many letters in a line of a box.
+fn narrowed(picture: &Picture, letters: usize) -> Picture {
+    let mut picture = picture.clone();
+    for node in &mut picture.nodes {
+        node.lines = node.lines.iter().flat_map(|line| fold(line, letters)).collect();
+    }
+    for name in &mut picture.columns {
+        *name = cut(name, letters);
+    }
+    picture
+}
+
+fn laid_out(picture: &Picture, gutter: f64, room: f64) -> Layout {
+    let of = Of::new(picture, gutter, room);
     let boxes: Vec<Box> = (picture.nodes.iter().enumerate())
         .map(|(i, node)| Box { at: of.rect(i), lines: node.lines.clone(), look: node.look })
         .collect();
@@ -94,11 +126,16 @@ pub(super) fn lay_out(picture: &Picture) -> Layout {
     }
     let bar_legend = (!bars.is_empty()).then_some(at);
     let height = at.y + if bars.is_empty() { 0.0 } else { LINE };
-    let widest =
-        [&picture.title, &picture.init].map(|t| letters(t)).into_iter().fold(0.0, f64::max);
+    let title_lines: Vec<(Point, String)> = (of.title.iter().enumerate())
+        .map(|(i, line)| (Point { x: MARGIN, y: TOP + LINE * i as f64 }, line.clone()))
+        .collect();
+    let init_at = Point { x: MARGIN, y: TOP + LINE * of.title.len() as f64 };
+    let widest = of.title.iter().chain([&of.init]).map(|t| letters(t)).fold(0.0, f64::max);
     Layout {
         title: picture.title.clone(),
-        init: picture.init.clone(),
+        title_lines,
+        init_at,
+        init: of.init.clone(),
         width: of.right.max(widest + 2.0 * MARGIN).max(300.0),
         height,
         heads,
@@ -117,6 +154,9 @@ pub(super) fn letters(text: &str) -> f64 {
 
 struct Of<'a> {
     picture: &'a Picture,
+    /// The title in lines, and what memory holds at the start.
+    title: Vec<String>,
+    init: String,
     /// Per column where its boxes begin, and how wide they are.
     columns: Vec<(f64, f64)>,
     /// Per row where it begins, and how high it is.
@@ -131,7 +171,7 @@ struct Of<'a> {
 }
 
 impl Of<'_> {
-    fn new(picture: &Picture) -> Of<'_> {
+    fn new(picture: &Picture, gutter: f64, room: f64) -> Of<'_> {
         let lanes = lanes(picture);
         let mut columns = Vec::new();
         let mut x = MARGIN;
@@ -144,9 +184,19 @@ impl Of<'_> {
             let bars = bars.map(|(_, lane)| lane + 1).max().unwrap_or(0);
             x += bars as f64 * LANE;
             columns.push((x, wide));
-            x += wide + GUTTER;
+            x += wide + gutter;
         }
-        let top = MARGIN + LINE * if picture.init.is_empty() { 1.0 } else { 2.0 } + 2.0 * GAP;
+        // Arrows within the last column go round its boxes.
+        let right = x - gutter + 70.0 + MARGIN;
+        let most = ((right.max(room.min(TITLE)) - 2.0 * MARGIN) / LETTER) as usize;
+        let mut title = fold(&picture.title, most);
+        if title.len() > MAX_TITLE {
+            title.truncate(MAX_TITLE);
+            title[MAX_TITLE - 1] = cut(&format!("{} …", title[MAX_TITLE - 1]), most);
+        }
+        let init = cut(&picture.init, most);
+        let lines = title.len() + usize::from(!init.is_empty());
+        let top = MARGIN + LINE * lines as f64 + 2.0 * GAP;
         let mut rows = Vec::new();
         let mut y = top;
         for row in 0..picture.nodes.iter().map(|node| node.row + 1).max().unwrap_or(0) {
@@ -155,9 +205,8 @@ impl Of<'_> {
             rows.push((y, high));
             y += high + GAP;
         }
-        // Arrows within the last column go round its boxes.
-        let right = x - GUTTER + 70.0 + MARGIN;
-        Of { picture, columns, rows, lanes, rounds: rounds(picture), top, bottom: y - GAP, right }
+        let (rounds, bottom) = (rounds(picture), y - GAP);
+        Of { picture, title, init, columns, rows, lanes, rounds, top, bottom, right }
     }
 
     fn rect(&self, node: usize) -> Rect {

@@ -14,11 +14,16 @@ use crate::answer::Format;
 use graph::pictures;
 use layout::{Layout, lay_out};
 
+/// So many pixels are seen without scrolling.
+const SCREEN: f64 = 1_400.0;
+
 /// The runs in some objects as pictures in a format; nothing if there are none, or if the format
 /// has no pictures.
 #[must_use]
 pub fn draw_pictures(format: Format, objects: &str) -> String {
-    let layouts: Vec<Layout> = pictures(objects).iter().map(lay_out).collect();
+    let room = if format == Format::Tex { tex::ROOM } else { SCREEN };
+    let pictures = pictures(objects);
+    let layouts: Vec<Layout> = pictures.iter().map(|picture| lay_out(picture, room)).collect();
     match format {
         _ if layouts.is_empty() => String::new(),
         Format::Svg => svg::svg(&layouts),

@@ -45,11 +45,11 @@ fn marker(kind: Kind) -> &'static str {
 }
 
 fn picture(out: &mut String, layout: &Layout) {
-    let title = Point { x: 16.0, y: 24.0 };
-    let init = Point { x: 16.0, y: 24.0 + LINE };
     let _ = writeln!(out, "<title>{}</title>", escaped(&layout.title));
-    text(out, title, "font-weight=\"bold\"", &layout.title);
-    text(out, init, "fill=\"#555555\"", &layout.init);
+    for (at, line) in &layout.title_lines {
+        text(out, *at, "font-weight=\"bold\"", line);
+    }
+    text(out, layout.init_at, "fill=\"#555555\"", &layout.init);
     for (at, name) in &layout.heads {
         text(out, *at, "text-anchor=\"middle\" font-weight=\"bold\"", name);
     }

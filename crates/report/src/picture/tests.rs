@@ -1,7 +1,7 @@
 use super::graph::pictures;
 use super::labels::Point;
 use super::layout::{Layout, lay_out};
-use super::{Format, draw_pictures};
+use super::{Format, SCREEN, draw_pictures, tex};
 
 /// Store buffering as JSON has it.
 const SB: &str = r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","name":"SB","run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"text":"MOV [x],$1"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"text":"MOV EAX,[y]","from":"memory"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"text":"MOV [y],$1"},{"n":4,"thread":1,"kind":"commit","of":3,"location":"y","value":1},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"text":"MOV EAX,[x]","from":"memory"},{"n":6,"thread":0,"kind":"commit","of":1,"location":"x","value":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":5,"edge":"po"},{"from":5,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":3,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}]}}"#;
@@ -55,7 +55,7 @@ fn places() {
     assert_eq!(picture.columns, ["P0", "P1"]);
     // The store of P1 reaches memory at once and is drawn once, the other twice.
     assert_eq!((picture.nodes.len(), picture.waits.len()), (5, 1));
-    let layout = lay_out(picture);
+    let layout = lay_out(picture, SCREEN);
     check(&layout);
     let on_cycle = layout.lines.iter().filter(|line| line.bold);
     assert!(on_cycle.clone().all(|line| line.label.is_some()));
@@ -70,7 +70,7 @@ fn long_runs() {
     for steps in [1, 5, 29, 31, 60, 400] {
         let object = long(steps);
         for picture in &pictures(&object) {
-            check(&lay_out(picture));
+            check(&lay_out(picture, SCREEN));
             assert!(picture.nodes.len() <= 40, "{} boxes", picture.nodes.len());
             let folded = picture.nodes.iter().any(|n| n.lines[0].contains("steps"));
             assert_eq!(folded, steps > 30);
@@ -114,5 +114,47 @@ fn formats() {
         // Runs that refer to what is not there.
         let odd = r#"{"run":{"steps":[{}],"cycle":[{"from":7,"to":8}],"late":3,"threads":0}}"#;
         assert!(!draw_pictures(format, odd).is_empty());
+    }
+}
+
+/// Store buffering by so many threads, with statements as long as those of real programs.
+fn wide(threads: usize) -> String {
+    let names: Vec<String> = (0..threads).map(|t| format!(r#"{{"name":"worker#{t}"}}"#)).collect();
+    let step = |n: usize| {
+        let (thread, kind) = (n / 2, ["store", "load"][n % 2]);
+        format!(
+            r#"{{"n":{},"thread":{thread},"kind":"{kind}","location":"wants[{thread}]","value":1,"file":"source/of/it.c","line":7,"text":"atomic_store_explicit(&wants[me], 1, memory_order_release);"}}"#,
+            n + 1
+        )
+    };
+    let steps: Vec<String> = (0..2 * threads).map(step).collect();
+    let arc = |n: usize| {
+        format!(r#"{{"from":{},"to":{},"edge":"fr"}}"#, n + 1, (n + 2) % (2 * threads) + 1)
+    };
+    let cycle: Vec<String> = (0..2 * threads).map(arc).collect();
+    format!(
+        r#"{{"file":"a","question":"failures","model":"tso","verdict":"violated","failures":[{{"message":"{}","run":{{"threads":[{}],"steps":[{}],"cycle":[{}]}}}}]}}"#,
+        "a word and another ".repeat(50),
+        names.join(","),
+        steps.join(","),
+        cycle.join(",")
+    )
+}
+
+/// Whatever is written in a picture, it is no wider than what it is for, as long as letters can be read.
+#[test]
+fn wide_pictures() {
+    for threads in 2..=6 {
+        let [picture] = &pictures(&wide(threads))[..] else { panic!("one picture") };
+        let layout = lay_out(picture, SCREEN);
+        check(&layout);
+        assert!(layout.width <= SCREEN, "{threads} threads: {} pixels", layout.width);
+        let printed = lay_out(picture, tex::ROOM);
+        check(&printed);
+        let text = draw_pictures(Format::Tex, &wide(threads));
+        let scale = text.split("scale=").nth(1).and_then(|rest| rest.split(',').next());
+        let scale: f64 = scale.map_or(1.0, |scale| scale.parse().expect("a number"));
+        assert!(printed.width * scale <= tex::ROOM + 1.0, "{threads} threads: {scale}");
+        assert!(threads > 4 || scale > 0.5, "{threads} threads: {scale}");
     }
 }

@@ -6,11 +6,19 @@ use super::graph::Look;
 use super::labels::Point;
 use super::layout::{LINE, Layout, SAMPLE};
 
-/// A `tikzpicture`.
+/// What is as wide as the text of an article, in pixels.
+pub(super) const ROOM: f64 = TEXT_WIDTH / POINTS;
+const TEXT_WIDTH: f64 = 345.0;
+const POINTS: f64 = 0.75;
+
+/// A `tikzpicture`, made smaller if it is too wide all the same.
 pub(super) fn tex(layout: &Layout) -> String {
     let mut out = format!("% {}\n", layout.title.replace('\n', " "));
     out.push_str("% needs \\usepackage{tikz}\n");
-    out.push_str("\\begin{tikzpicture}[x=0.75pt,y=-0.75pt,>=latex,");
+    let _ = write!(out, "\\begin{{tikzpicture}}[x={POINTS}pt,y=-{POINTS}pt,>=latex,");
+    if layout.width > ROOM {
+        let _ = write!(out, "scale={:.3},transform shape,", ROOM / layout.width);
+    }
     out.push_str(
         "every node/.style={inner sep=0pt,font=\\ttfamily\\frenchspacing\\fontsize{8}{9}\\selectfont}]\n",
     );
@@ -20,8 +28,12 @@ pub(super) fn tex(layout: &Layout) -> String {
         let _ = writeln!(out, "\\definecolor{{{}}}{{HTML}}{{{}}}", color(kind), upper(kind));
     }
     out.push_str("\\definecolor{wsbar}{HTML}{FDB863}\n");
-    node(&mut out, Point { x: 16.0, y: 20.0 }, "anchor=west", &format!("{}", Bold(&layout.title)));
-    node(&mut out, Point { x: 16.0, y: 20.0 + LINE }, "anchor=west,gray", &escaped(&layout.init));
+    for (at, line) in &layout.title_lines {
+        let at = Point { y: at.y - 4.0, ..*at };
+        node(&mut out, at, "anchor=west", &format!("{}", Bold(line)));
+    }
+    let init_at = Point { y: layout.init_at.y - 4.0, ..layout.init_at };
+    node(&mut out, init_at, "anchor=west,gray", &escaped(&layout.init));
     for (at, name) in &layout.heads {
         let at = Point { x: at.x, y: at.y - 4.0 };
         node(&mut out, at, "", &format!("{}", Bold(name)));

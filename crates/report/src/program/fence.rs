@@ -13,7 +13,7 @@ use crate::run::of_schedule::of_schedule;
 use crate::text::diff::unified_diff;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, one_line, plain, thread_name};
-use crate::text::table::Style;
+use crate::text::table::{Paint, Style};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Answer for FenceAnswer<'_> {
     fn text(&self, style: Style) -> String {
         let models = self.head.too_large().filter(|_| style.details);
         let note = models.map(|models| provable_note(models, style.proving));
-        fence_text(self, &note.unwrap_or_default())
+        fence_text(self, &note.unwrap_or_default(), Paint(style.color))
     }
 
     fn json(&self) -> String {
@@ -75,8 +75,9 @@ pub struct FenceLine {
 }
 
 /// A line that says what was found, a line for each fence, and what changes in the text.
-fn fence_text(a: &FenceAnswer<'_>, note: &str) -> String {
+fn fence_text(a: &FenceAnswer<'_>, note: &str, paint: Paint) -> String {
     let mut out = format!("{} {} ", plain(&a.names.program), a.head.model);
+    let verdict_at = out.len();
     let (is, to_be) = match a.goal {
         Goal::Robust => ("robust", "to be robust"),
         Goal::Safe => ("safe", "to be safe"),
@@ -130,7 +131,7 @@ fn fence_text(a: &FenceAnswer<'_>, note: &str) -> String {
             }
         }
     }
-    out
+    paint.headline(&out, verdict_at, a.head.verdict)
 }
 
 fn fence_line(a: &FenceAnswer<'_>, fence: &FenceLine) -> String {

@@ -22,7 +22,7 @@ use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, counted, location_name, plain, push_value};
-use crate::text::table::{Style, paragraph};
+use crate::text::table::{Paint, Style, paragraph};
 
 /// The answer to one litmus test under one model.
 #[derive(Clone, Copy, Debug)]
@@ -75,10 +75,11 @@ pub struct LitmusShown<'a> {
 
 impl Answer for LitmusAnswer<'_> {
     fn text(&self, style: Style) -> String {
+        let paint = Paint(style.color);
         if !style.details && self.shown.is_none() {
-            return litmus_line(self);
+            return litmus_line(self, paint);
         }
-        let mut out = litmus_text(self);
+        let mut out = litmus_text(self, paint);
         if let Some(LitmusShown { wanted, run, why_not }) = self.shown {
             let LitmusAnswer { head, program, names, source, .. } = *self;
             let model = head.model;
@@ -113,7 +114,7 @@ impl Answer for LitmusAnswer<'_> {
 
 /// The lines for people and for tools that compare logs: first the model, then the block of
 /// lines that herd7 prints, then an empty line.
-fn litmus_text(a: &LitmusAnswer<'_>) -> String {
+fn litmus_text(a: &LitmusAnswer<'_>, paint: Paint) -> String {
     let name = plain(&a.names.program);
     let (quantifier, kind) = match quantifier(a) {
         Quantifier::Exists => ("exists", "Allowed"),
@@ -131,12 +132,14 @@ fn litmus_text(a: &LitmusAnswer<'_>) -> String {
         let _ = writeln!(out, "(there may be more: {})", limit_text(limit, a.names));
     }
     push_states(&mut out, a);
-    match a.head.verdict {
-        Verdict::Holds => out.push_str("Ok\n"),
-        Verdict::Violated => out.push_str("No\n"),
-        Verdict::Unknown(limit) => {
-            let _ = writeln!(out, "Undecided\n{}", undecided(a, limit));
-        }
+    let word = match a.head.verdict {
+        Verdict::Holds => "Ok",
+        Verdict::Violated => "No",
+        Verdict::Unknown(_) => "Undecided",
+    };
+    let _ = writeln!(out, "{}", paint.verdict(word, a.head.verdict));
+    if let Verdict::Unknown(limit) = a.head.verdict {
+        let _ = writeln!(out, "{}", undecided(a, limit));
     }
     let (positive, negative) = match quantifier {
         "~exists" => (a.negative, a.positive),
@@ -151,20 +154,22 @@ fn litmus_text(a: &LitmusAnswer<'_>) -> String {
 }
 
 /// The answer in one line, for those who want no more.
-fn litmus_line(a: &LitmusAnswer<'_>) -> String {
+fn litmus_line(a: &LitmusAnswer<'_>, paint: Paint) -> String {
     let (name, model) = (plain(&a.names.program), a.head.model);
     let (positive, states) = (a.positive, a.positive + a.negative);
     let found = match observation(a) {
         Some(word) => format!("{word}, in {positive} of {}", counted(states, "final state")),
         None => format!("{positive} of {} found so far", counted(states, "final state")),
     };
-    match a.head.verdict {
-        Verdict::Holds => format!("{name} {model} holds: {found}\n"),
-        Verdict::Violated => format!("{name} {model} violated: {found}\n"),
+    let head = format!("{name} {model} ");
+    let said = match a.head.verdict {
+        Verdict::Holds => format!("{head}holds: {found}\n"),
+        Verdict::Violated => format!("{head}violated: {found}\n"),
         Verdict::Unknown(limit) => {
-            format!("{name} {model} unknown: {found}; {}\n", limit_text(limit, a.names))
+            format!("{head}unknown: {found}; {}\n", limit_text(limit, a.names))
         }
-    }
+    };
+    paint.headline(&said, head.len(), a.head.verdict)
 }
 
 /// The answer as one line of JSON. `witness_exists` and `observation` are
@@ -180,6 +185,7 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
     };
     let body = Body {
         condition,
+        proposition: in_parentheses(&plain(&a.names.condition)),
         witness_exists: (a.positive > 0 || is_complete(a)).then_some(a.positive > 0),
         states: a.outcomes.len(),
         observation: observation(a),
@@ -198,6 +204,7 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
 #[derive(Serialize)]
 struct Body<'a> {
     condition: &'a str,
+    proposition: String,
     witness_exists: Option<bool>,
     states: usize,
     observation: Option<&'a str>,
@@ -381,7 +388,7 @@ mod tests {
     }
 
     fn check(a: &LitmusAnswer<'_>, text: Expect, json: Expect) {
-        text.assert_eq(&litmus_text(a));
+        text.assert_eq(&litmus_text(a, Paint(false)));
         let line = litmus_json(a);
         let line = line.trim_end();
         json.assert_eq(line);
@@ -426,9 +433,7 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
         );
         let without = litmus_json(&LitmusAnswer { with_outcomes: false, ..answer });
         assert!(without.ends_with("\"complete\":true,\"explored\":31,\"schema\":1}\n"));
@@ -458,9 +463,7 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"~exists","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"~exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
         );
         let forall = asks(Quantifier::Forall);
         check(
@@ -481,9 +484,7 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
         );
     }
 
@@ -525,9 +526,7 @@ mod tests {
                 Time SB 0.00
 
             "#]],
-            expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#]],
         );
         let head = Head { verdict: &Verdict::Holds, limit: Some(&limit), ..answer.head };
         let answer = LitmusAnswer { head, positive: 2, negative: 0, ..answer };
@@ -548,9 +547,7 @@ mod tests {
                 Time SB 0.00
 
             "#]],
-            expect![[
-                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#]],
         );
     }
 
@@ -592,9 +589,7 @@ mod tests {
             Time odd "name" 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":0.001234,"name":"odd \"name\"","condition":"exists","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":0.001234,"name":"odd \"name\"","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}],"schema":1}"#]],
         );
         let mut sample = sb();
         sample.program.condition = None;
@@ -626,9 +621,7 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}],"schema":1}"#]],
         );
         let outcomes = super::tests::outcomes(0, &[]);
         let answer = LitmusAnswer { outcomes: &outcomes, positive: 0, ..answer };
@@ -646,9 +639,7 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[
-                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[],"schema":1}"#
-            ]],
+            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[],"schema":1}"#]],
         );
     }
 
@@ -688,7 +679,7 @@ mod tests {
             cells: &[],
             of_machine: None,
         };
-        assert_eq!(litmus_text(&answer).lines().count(), 1_000_000 + 10);
+        assert_eq!(litmus_text(&answer, Paint(false)).lines().count(), 1_000_000 + 10);
         assert_eq!(litmus_json(&answer).matches('{').count(), 1_000_000 + 1);
     }
 }

@@ -16,7 +16,7 @@ use crate::run::object::{Run, RunStep};
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, plain};
-use crate::text::table::Style;
+use crate::text::table::{Paint, Style};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub struct ReachAnswer<'a> {
 
 impl Answer for ReachAnswer<'_> {
     fn text(&self, style: Style) -> String {
-        let mut out = reach_text(self);
+        let mut out = reach_text(self, Paint(style.color));
         if let (Some(run), true) = (self.run, style.details) {
             let ReachAnswer { head, program, names, source, .. } = *self;
             let show = Show { file: head.file, program, names, source };
@@ -76,9 +76,10 @@ impl Answer for ReachAnswer<'_> {
 }
 
 /// One line that says what was found.
-fn reach_text(a: &ReachAnswer<'_>) -> String {
+fn reach_text(a: &ReachAnswer<'_>, paint: Paint) -> String {
     let mut out = String::new();
     let _ = write!(out, "{} {} ", plain(&a.names.program), a.head.model);
+    let verdict_at = out.len();
     let _ = match (a.head.verdict, a.violation) {
         // The complete procedure looks at each thread alone first; that may be enough.
         (Verdict::Holds, _) if a.searched == 0 && a.algorithm == "dual" => {
@@ -115,7 +116,7 @@ fn reach_text(a: &ReachAnswer<'_>) -> String {
         ),
     };
     out.push('\n');
-    out
+    paint.headline(&out, verdict_at, a.head.verdict)
 }
 
 /// What holds, in terms of what the program asks.

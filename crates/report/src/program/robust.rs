@@ -18,7 +18,7 @@ use crate::run::of_schedule::of_schedule;
 use crate::text::diagnostic::excerpt_of_two;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, counted, plain};
-use crate::text::table::{Style, paragraph};
+use crate::text::table::{Paint, Style, paragraph};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,7 @@ impl Answer for RobustAnswer<'_> {
 fn robust_text(a: &RobustAnswer<'_>, style: Style) -> String {
     let mut out = String::new();
     let _ = write!(out, "{} {} ", plain(&a.names.program), a.head.model);
+    let verdict_at = out.len();
     let run = a.run();
     let pair = run.as_ref().and_then(pair);
     let _ = match (a.head.verdict, pair) {
@@ -105,6 +106,7 @@ fn robust_text(a: &RobustAnswer<'_>, style: Style) -> String {
             counted(a.states, "state")
         ),
     };
+    out = Paint(style.color).headline(&out, verdict_at, a.head.verdict);
     if let (Some(run), true) = (&run, style.details) {
         if let Some((store, access)) = pair {
             out.push_str(&snippet(a, run, store, access, style));

@@ -231,7 +231,9 @@ impl Drawing<'_> {
                 vec!["holds later stores back".to_owned()]
             }
             // The store that it belongs to has a line.
-            StepKind::StoreFence if step.file.is_some() => return None,
+            StepKind::StoreFence if step.file.is_some() || self.is_part_of_store(i, step) => {
+                return None;
+            }
             StepKind::Lock => vec!["takes the lock".to_owned()],
             StepKind::Unlock => vec!["frees the lock".to_owned()],
             StepKind::Commit => {
@@ -284,6 +286,15 @@ impl Drawing<'_> {
         };
         let own = (0..i).rev().find(|&store| is_own(&self.run.steps[store]))?;
         self.marks[own]
+    }
+
+    /// Whether the next step of the same thread is a store of the same instruction: one with release order is a fence and
+    /// a store.
+    fn is_part_of_store(&self, i: usize, step: &RunStep) -> bool {
+        let mut later = self.run.steps[i + 1..].iter();
+        let next = later.find(|s| s.thread == step.thread && s.kind != StepKind::Commit);
+        let place = |step: &RunStep| (step.line, step.column, step.text.clone());
+        next.is_some_and(|next| next.kind == StepKind::Store && place(next) == place(step))
     }
 
     /// Whether a store of the step's thread waits in a buffer.

@@ -9,7 +9,7 @@ use super::object::{
 };
 use super::telling::{MAX_STEPS, telling};
 use crate::json::model_key;
-use crate::text::folding::{folded, narrowed};
+use crate::text::folding::{folded, left_out, narrowed};
 use crate::text::show::{counted, plain};
 use crate::text::table::{Paint, Row, Style, draw};
 
@@ -27,6 +27,8 @@ pub struct RealStep<'a> {
     pub kind: StepKind,
     /// What it is about.
     pub location: Option<&'a str>,
+    /// Whether it reads what was written by no step that is known.
+    pub unseen: bool,
     /// How many bytes.
     pub len: u32,
     /// What an update read.
@@ -93,6 +95,7 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
         };
         match real.kind {
             StepKind::Store | StepKind::Free if model != Model::Sc => waiting.push(n),
+            StepKind::Load if real.unseen => step.from = Some(ReadFrom::Memory),
             StepKind::Load | StepKind::Update => {
                 let last = written.iter().find(|(location, _)| Some(*location) == real.location);
                 step.from = Some(match (waiting.iter().any(|of| same(&of)), last) {
@@ -262,12 +265,18 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             memory: String::new(),
         }
     };
-    let rows: Vec<Row> = steps.iter().map(row).collect();
-    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
     // Where nothing tells it, the end does.
     let is_last = |i: usize| run.telling.is_empty() && i + LAST >= steps.len();
-    let matters = steps.iter().enumerate().map(|(i, step)| is_last(i) || run.matters(step));
-    let matters: Vec<bool> = matters.collect();
+    let (mut rows, mut matters) = (Vec::new(), Vec::new());
+    for (i, step) in steps.iter().enumerate() {
+        let last = i.checked_sub(1).and_then(|i| steps.get(i));
+        let left_out = last.and_then(|last| left_out(last.n, step.n, "other step"));
+        matters.extend(left_out.iter().map(|_| false));
+        rows.extend(left_out);
+        matters.push(is_last(i) || run.matters(step));
+        rows.push(row(step));
+    }
+    let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
     let (rows, names) = narrowed(folded(rows, &names, &matters), names);
     let mut out = String::new();
     let before = steps.first().map_or(0, |step| step.n.saturating_sub(1));
@@ -297,6 +306,7 @@ mod tests {
             thread,
             kind,
             location,
+            unseen: false,
             len: 4,
             old: None,
             value: Some(value),

@@ -13,7 +13,7 @@ use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
 use crate::run::object::{Run, RunStep};
 use crate::run::of_log::{did, end, loc_name, of_delay, site, thread_name};
-use crate::text::folding::folded;
+use crate::text::folding::{folded, left_out};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Paint, Row, Style, cut_left, draw, fold, paragraph, width};
@@ -82,6 +82,7 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
         let _ = write!(out, " {}", plain(id));
     }
     let events = counted(a.events, "event");
+    let verdict_at = out.len() + format!(" {}: ", a.head.model).len();
     let _ = match a.head.verdict {
         Verdict::Holds => writeln!(
             out,
@@ -98,6 +99,7 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
             writeln!(out, " {}: unknown: {why}; nothing found in {events}", a.head.model)
         }
     };
+    out = Paint(style.color).headline(&out, verdict_at, a.head.verdict);
     for remark in a.remarks {
         let _ = writeln!(out, "  note: {remark}");
     }
@@ -420,8 +422,18 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         run.steps.iter().partition(|step| step.of.is_some());
     let shown: Vec<&RunStep> = events.into_iter().chain(commits).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
-    let matters: Vec<bool> = shown.iter().map(|step| run.matters(step)).collect();
-    let rows = folded(shown.into_iter().map(row).collect(), &names, &matters);
+    let (mut rows, mut matters) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for step in shown {
+        let issued = step.of.is_none().then_some(step.n);
+        let left_out = last.zip(issued).and_then(|(last, n)| left_out(last, n, "other event"));
+        matters.extend(left_out.iter().map(|_| false));
+        rows.extend(left_out);
+        last = issued;
+        matters.push(run.matters(step));
+        rows.push(row(step));
+    }
+    let rows = folded(rows, &names, &matters);
     let mut out = String::new();
     let columns = style.indented(2).width;
     for line in draw(&names, &[], &rows, Paint(style.color), columns).lines() {

@@ -21,7 +21,7 @@ const MAX_THREADS: usize = 3;
 /// The rows with long stretches of those that do not matter folded: `... 38 steps of T2 ...`. What
 /// these changed in memory stands beside. `threads` are the names of the columns.
 pub(crate) fn folded(rows: Vec<Row>, threads: &[String], matters: &[bool]) -> Vec<Row> {
-    if rows.len() <= MAX_ROWS {
+    if rows.iter().filter(|row| row.column != ACROSS).count() <= MAX_ROWS {
         return rows;
     }
     let kept = kept(rows.len(), matters);
@@ -70,14 +70,23 @@ fn kept(rows: usize, matters: &[bool]) -> BTreeSet<usize> {
     kept
 }
 
+/// What stands where steps between two with these numbers are not drawn; nothing if there are none.
+pub(crate) fn left_out(last: u64, next: u64, what: &str) -> Option<Row> {
+    let between = next.checked_sub(last + 1).filter(|&between| between > 0)?;
+    let head = format!("... {} ...", counted(between, what));
+    let (body, memory) = (Vec::new(), String::new());
+    Some(Row { column: ACROSS, head, site: None, source: None, body, memory, marked: false })
+}
+
 fn push(out: &mut Vec<Row>, stretch: Vec<Row>, threads: &[String]) {
-    if stretch.len() < MIN_FOLD {
+    if stretch.iter().filter(|row| row.column != ACROSS).count() < MIN_FOLD {
         out.extend(stretch);
         return;
     }
     let mut counts: Vec<(usize, u64)> = Vec::new();
     let mut memory: Vec<(&str, &str)> = Vec::new();
-    for row in &stretch {
+    // Those that were left out before are not counted again.
+    for row in stretch.iter().filter(|row| row.column != ACROSS) {
         match counts.iter_mut().find(|(column, _)| *column == row.column) {
             Some((_, count)) => *count += 1,
             None => counts.push((row.column, 1)),
@@ -88,7 +97,7 @@ fn push(out: &mut Vec<Row>, stretch: Vec<Row>, threads: &[String]) {
     }
     counts.sort_unstable();
     let name = |column: usize| threads.get(column).map_or("", String::as_str);
-    let all = counted(stretch.len() as u64, "step");
+    let all = counted(counts.iter().map(|(_, count)| count).sum(), "step");
     let of = match counts.as_slice() {
         [(column, _)] => format!("{all} of {}", name(*column)),
         several if several.len() > MAX_THREADS => format!("{all} of {} threads", several.len()),
@@ -150,6 +159,21 @@ mod tests {
         let drawn = folded(rows.clone(), &threads, &[false; 40]);
         assert_eq!(drawn.len(), 2 * ENDS + 1);
         assert_eq!(folded(rows[..30].to_vec(), &threads, &[false; 30]).len(), 30);
+    }
+
+    #[test]
+    fn steps_that_are_not_drawn() {
+        let head = |last, next| left_out(last, next, "other step").map(|row| row.head);
+        assert_eq!(head(3, 4), None);
+        assert_eq!(head(3, 5).as_deref(), Some("... 1 other step ..."));
+        assert_eq!(head(3, 1_005).as_deref(), Some("... 1,001 other steps ..."));
+        // In a longer stretch they are not told apart.
+        let threads = ["T1".to_owned()];
+        let mut rows: Vec<Row> = (0..40).map(|_| row(0, "")).collect();
+        rows.insert(20, left_out(1, 9, "other step").expect("some"));
+        let drawn = folded(rows, &threads, &[false; 41]);
+        let heads: Vec<&str> = drawn.iter().map(|row| &row.head[..]).collect();
+        assert!(heads.contains(&"... 24 steps of T1 ..."), "{heads:?}");
     }
 
     /// Against the definition: what is not drawn is counted, and nothing that matters is among it.

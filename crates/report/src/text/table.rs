@@ -89,6 +89,13 @@ impl Paint {
         };
         self.with(code, text)
     }
+    /// An answer whose verdict begins at this byte of its first line, and ends before it is explained.
+    pub(crate) fn headline(self, text: &str, at: usize, verdict: &Verdict) -> String {
+        let (before, rest) = text.split_at(at);
+        let end = [":", ";", ",", " (", "\n"].iter().filter_map(|end| rest.find(end)).min();
+        let (said, after) = rest.split_at(end.unwrap_or(rest.len()));
+        format!("{before}{}{after}", self.verdict(said, verdict))
+    }
     fn with(self, code: &str, text: &str) -> String {
         // Blanks take no colour, so that trailing ones can be cut.
         let (inner, blanks) = text.split_at(text.trim_end().len());
@@ -601,6 +608,23 @@ fn char_width(c: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Only what is said of the verdict is coloured, and nothing is said by the colour alone.
+    #[test]
+    fn headlines() {
+        let paint = |text: &str, at, verdict: &Verdict| {
+            Paint(true).headline(text, at, verdict).replace('\x1b', "^")
+        };
+        assert_eq!(
+            paint("SB TSO not robust: why\nmore: x\n", 7, &Verdict::Violated),
+            "SB TSO ^[31mnot robust^[0m: why\nmore: x\n"
+        );
+        assert_eq!(
+            paint("a SC: no execution fails (3 explored)\n", 6, &Verdict::Holds),
+            "a SC: ^[32mno execution fails^[0m (3 explored)\n"
+        );
+        assert_eq!(Paint(false).headline("a b\n", 2, &Verdict::Holds), "a b\n");
+    }
 
     #[test]
     fn widths() {

@@ -209,6 +209,7 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
         (SerialOf::Execution, Model::Sc) => "in this execution",
         (SerialOf::Execution, _) => "in this execution of TSO",
     };
+    let verdict_at = out.len() + format!(" {}: ", a.head.model).len();
     let _ = match a.head.verdict {
         Verdict::Holds => writeln!(out, " {}: serializable{fences} ({of}): {size}", a.head.model),
         Verdict::Violated => {
@@ -230,6 +231,7 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
             writeln!(out, " {}: unknown: {why}; no cycle found in {size}", a.head.model)
         }
     };
+    out = Paint(style.color).headline(&out, verdict_at, a.head.verdict);
     if a.buffered == Some(BufferedReads::Static) {
         out.push_str(STATIC);
     }

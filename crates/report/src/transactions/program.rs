@@ -18,7 +18,7 @@ use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
-use crate::text::table::Style;
+use crate::text::table::{Paint, Style};
 use crate::transactions::log::{
     EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_json,
     drawing,
@@ -85,6 +85,7 @@ const MAX_FENCES: usize = 20;
 fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
     let details = style.details;
     let mut out = format!("{} {}: ", plain(a.head.file), a.head.model);
+    let verdict_at = out.len();
     let searched = format!("{} searched", counted(a.states, "state"));
     let fences = if a.added.is_some() { " with the fences" } else { "" };
     let _ = match (a.head.verdict, a.run) {
@@ -107,6 +108,7 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
             writeln!(out, "unknown: {why}; no cycle found ({searched})")
         }
     };
+    out = Paint(style.color).headline(&out, verdict_at, a.head.verdict);
     if a.buffered == Some(BufferedReads::Static) {
         out.push_str(STATIC);
     }

@@ -153,7 +153,11 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
             if write {
                 rt.private.store(area.addr(), area.len() as usize);
             }
-            return check(rt, area, what, pc);
+            check(rt, area, what, pc);
+            if !write {
+                rt.looks(area, pc);
+            }
+            return;
         }
     } else if rt.config.filter {
         match rt.touch(area, write) {

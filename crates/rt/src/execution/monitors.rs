@@ -1,5 +1,7 @@
 //! Everything that happens, in its order: the one place from which the monitors get their events.
 
+use std::collections::VecDeque;
+
 use weakspot_core::Model;
 use weakspot_live::wire::{
     MemoryChange, MemoryStep, Message, Place, PlacedFence, StackFrame, TracedStep,
@@ -11,6 +13,7 @@ use weakspot_live::{
 
 use crate::Runtime;
 use crate::config::Config;
+use crate::entry::guest::Area;
 use crate::execution::exploration::Exploration;
 use crate::report::Reporter;
 
@@ -26,6 +29,8 @@ pub struct Monitors {
     taken: Vec<usize>,
     /// How many steps were traced.
     traced: u64,
+    /// What the only thread that is left has read last of what others wrote, each after so many steps.
+    looked: VecDeque<(u64, TracedStep)>,
     /// The schedule of the first execution that is not serializable.
     unserializable: String,
 }
@@ -135,6 +140,9 @@ impl Runtime {
             let &Event { op: Op { kind, len, addr }, order, pc, value, old, .. } = event;
             // That it may be exchanged with others matters only to who explores.
             let kind = if kind.updates() { OpKind::Update } else { kind };
+            if kind == OpKind::Spawn {
+                self.monitors.looked.clear();
+            }
             self.trace_frame(addr as usize);
             let (thread, place) = (t as u16, self.reporter.place(pc));
             let step = TracedStep { thread, kind, order, addr, len, old, value, place };
@@ -156,6 +164,38 @@ impl Runtime {
                     self.reporter.send(&Message::Calls(places));
                 }
             }
+        }
+    }
+}
+
+/// So many of the last reads are kept of a thread that is the only one left.
+const MOST_LOOKED: usize = 16;
+
+impl Runtime {
+    /// The only thread that is left reads bytes that are not shared: that is no step, but what others have left there may
+    /// be what an assertion looks at.
+    pub fn looks(&mut self, area: Area, pc: usize) {
+        let me = self.threads.current();
+        if !self.config.trace || area.len() > 8 || !self.shadow.is_of_another(me, area) {
+            return;
+        }
+        let (thread, place) = (me as u16, self.reporter.place(pc));
+        let Op { kind, len, addr } = area.op(OpKind::Read);
+        let (order, old, value) = (Order::Plain, None, Some(area.value()));
+        let step = TracedStep { thread, kind, order, addr, len, old, value, place };
+        let Monitors { looked, traced, .. } = &mut self.monitors;
+        // What a loop looks at again and again counts once.
+        looked.retain(|(_, before)| *before != step);
+        if looked.len() == MOST_LOOKED {
+            looked.pop_front();
+        }
+        looked.push_back((*traced, step));
+    }
+
+    /// Tells what that thread has read.
+    pub fn trace_looks(&mut self) {
+        for (after, step) in core::mem::take(&mut self.monitors.looked) {
+            self.reporter.send(&Message::Looked(after, step));
         }
     }
 }
@@ -209,12 +249,21 @@ impl Monitors {
     /// None yet.
     pub fn new() -> Monitors {
         let (taken, unserializable) = (Vec::new(), String::new());
-        Monitors { watch: None, races: None, profile: None, taken, traced: 0, unserializable }
+        Monitors {
+            watch: None,
+            races: None,
+            profile: None,
+            taken,
+            traced: 0,
+            looked: VecDeque::new(),
+            unserializable,
+        }
     }
 
     /// Those that the configuration asks for, from the beginning.
     pub fn start(&mut self, config: &Config, reporter: &Reporter) {
         self.traced = 0;
+        self.looked.clear();
         let address = |place: Place| reporter.address(place);
         let extra: Vec<Extra> =
             config.fences.iter().filter_map(|fence| fence.addressed(address)).collect();

@@ -9,7 +9,7 @@
 
 use core::ffi::c_void;
 
-use weakspot_live::wire::MemoryChange;
+use weakspot_live::wire::{MemoryChange, TOO_MUCH};
 use weakspot_live::{Ended, Op, OpKind, Order, Sync};
 
 use crate::entry::frame::entry;
@@ -228,8 +228,8 @@ pub fn count(rt: &mut Rt, len: usize, pc: usize) {
 
 fn too_much(rt: &mut Rt, pc: usize) -> ! {
     let me = rt.threads.current();
-    rt.finding("memory", Some(me), pc, "the program allocates more than it may");
-    finish(rt, Ended::Over)
+    rt.finding(TOO_MUCH, Some(me), pc, "");
+    finish(rt, Ended::Cut)
 }
 
 /// Frees a block of our heaps, after something was done with it for the last time.

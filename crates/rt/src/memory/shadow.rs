@@ -183,6 +183,15 @@ impl Shadow {
         }
     }
 
+    /// Whether another thread has written some of the bytes, and no thread but that one has touched them while there were
+    /// several.
+    pub fn is_of_another(&self, thread: usize, area: Area) -> bool {
+        let me = mark(thread, true);
+        let of_another = |old: u16| old & SHARED == 0 && old & WRITTEN != 0 && old != me;
+        cells(area.addr(), area.len() as usize)
+            .any(|at| self.cell(at).is_some_and(|cell| of_another(cell.one())))
+    }
+
     /// Whether some of the bytes are known to be shared.
     pub fn is_shared(&self, area: Area) -> bool {
         cells(area.addr(), area.len() as usize)
