@@ -332,6 +332,7 @@ fn conflicts() {
             "--witness is about a whole file: leave out --follow",
         ),
         ("history --window 3 a", "--window is for --follow"),
+        ("history --distinct-values a", "--distinct-values is for --follow"),
         (
             "history --model sc,ser a",
             "models of memory and of transactions are asked about one after the other: expected \
