@@ -399,7 +399,7 @@ fn jsonl_that_is_wrong() {
             history | t0: w x 1 | t1: w x 1 | 
             line 1, column 45: 0 is the initial value of `x` and is written to it as well, so it is not clear what this reads
             line 1, column 29: nobody wrote 0 to `x`
-            line 1, column 14: an update that reads what it writes itself
+            line 1, column 14: nobody wrote 1 to `x`
             line 1, column 82: operation 0 of `t0` writes 1 to `x`, not 2
             line 1, column 82: there is no operation 0 of thread 1
             line 1, column 82: operation 0 of `t0` does not write `y`
