@@ -199,6 +199,7 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("monitor", "input-format") if language => "--program",
         ("record", "input-format") => "FILE",
         ("gen litmus", "size") => "--all",
+        ("history", "distinct-values") => "--follow",
         ("litmus", "runs") => "--run",
         ("litmus", "format") if value == "litmus7" => "--run",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
