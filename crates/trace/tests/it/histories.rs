@@ -803,9 +803,13 @@ fn columns_that_are_named() {
     let headed = "When,Master,Access,Where,What\n120,a,ST,0x10,1\n121,b,LD,0x10,1\n";
     assert_eq!(read("-,core,op,addr,data", headed), plain);
     let headed = "Bytes [B],Core (id),Type,Address [hex],Data\n4,a,ST,0x10,1\n4,b,LD,0x10,1\n";
-    check(HistoryFormat::Csv, &[headed], &expect_test::expect![[r#"
+    check(
+        HistoryFormat::Csv,
+        &[headed],
+        &expect_test::expect![[r#"
         history | a: w 0x10 1 | b: r 0x10 1 | 
-    "#]]);
+    "#]],
+    );
     // A line that should be one of the log is not taken for names.
     assert!(read("-,core,op,addr,data", "120,a,SET,0x10,1\n").is_err());
     for wrong in ["", "core,op,addr", "core,op,addr,data,data", "core,op,addr,data,x"] {
