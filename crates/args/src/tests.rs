@@ -199,6 +199,7 @@ fn context(path: &str, option: &str, value: &str) -> &'static str {
         ("monitor", "input-format") if language => "--program",
         ("record", "input-format") => "FILE",
         ("gen litmus", "size") => "--all",
+        ("history", "distinct-values") => "--follow",
         ("litmus", "runs") => "--run",
         ("litmus", "format") if value == "litmus7" => "--run",
         ("run" | "cargo test" | "cargo run", "fence-transactions") => "--transactions",
@@ -332,6 +333,7 @@ fn conflicts() {
             "--witness is about a whole file: leave out --follow",
         ),
         ("history --window 3 a", "--window is for --follow"),
+        ("history --distinct-values a", "--distinct-values is for --follow"),
         (
             "history --model sc,ser a",
             "models of memory and of transactions are asked about one after the other: expected \

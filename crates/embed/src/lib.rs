@@ -13,7 +13,7 @@
 //!     thread right { var r; y = 1; r = x }
 //! ";
 //! let parsed = parse(Format::Weak, dekker)?;
-//! let answer = robust(&parsed.program, Model::Tso)?;
+//! let answer = robust(&parsed, Model::Tso)?;
 //! assert_eq!(answer.verdict, Verdict::Violated);
 //! assert!(answer.certification().is_checked());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -56,7 +56,8 @@
 //! ```
 //!
 //! The engines themselves, with all that can be set, are re-exported under their names:
-//! [`explore`], [`history_engine`], [`monitoring`], [`serial`], [`lang`], [`trace`].
+//! [`explore`], [`history_engine`], [`monitoring`], [`serial`], [`lang`], [`trace`]. Who asks them about a program that
+//! was parsed looks at [`Parsed::refused_under`] first.
 
 use std::fmt;
 use std::io::Read;
@@ -135,15 +136,17 @@ pub fn parse(format: Format, text: &str) -> Result<Parsed, Error> {
     lang::parse(format, text).map_err(Error::Text)
 }
 
-/// Whether every run of `program` under `model` does what some run under SC does, too.
+/// Whether every run of a program under `model` does what some run under SC does, too.
 ///
 /// # Errors
-/// When the program does what has no meaning.
-pub fn robust(program: &Program, model: Model) -> Result<Certified<Robust>, Error> {
+/// When the program does what has no meaning, or is known to do less than the machine does under `model`
+/// ([`Parsed::too_strong`]).
+pub fn robust(parsed: &Parsed, model: Model) -> Result<Certified<Robust>, Error> {
+    let program = all_of(parsed, model)?;
     explore::robust(program, model, Decide::Pending, &limits(), &mut Silent).map_err(Error::Program)
 }
 
-/// Whether everything holds under `model` that `program` asks: assertions, forbidden control points
+/// Whether everything holds under `model` that a program asks: assertions, forbidden control points
 /// and its condition on final states.
 ///
 /// ```
@@ -155,15 +158,25 @@ pub fn robust(program: &Program, model: Model) -> Result<Certified<Robust>, Erro
 ///     thread right { var r; y = 1; r = x }
 ///     never (left.r == 0 && right.r == 0)
 /// ")?;
-/// assert_eq!(reach(&parsed.program, Model::Sc)?.verdict, Verdict::Holds);
-/// assert_eq!(reach(&parsed.program, Model::Tso)?.verdict, Verdict::Violated);
+/// assert_eq!(reach(&parsed, Model::Sc)?.verdict, Verdict::Holds);
+/// assert_eq!(reach(&parsed, Model::Tso)?.verdict, Verdict::Violated);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// When the program does what has no meaning.
-pub fn reach(program: &Program, model: Model) -> Result<Certified<Reach>, Error> {
+/// When the program does what has no meaning, or is known to do less than the machine does under `model`
+/// ([`Parsed::too_strong`]).
+pub fn reach(parsed: &Parsed, model: Model) -> Result<Certified<Reach>, Error> {
+    let program = all_of(parsed, model)?;
     explore::reach(program, model, Algorithm::Auto, &limits(), &mut Silent).map_err(Error::Program)
+}
+
+/// The program, if it does all that the machine does under `model`.
+fn all_of(parsed: &Parsed, model: Model) -> Result<&Program, Error> {
+    match parsed.refused_under(model) {
+        Some(why) => Err(Error::Text(why)),
+        None => Ok(&parsed.program),
+    }
 }
 
 /// Whether a recorded history satisfies `model`.

@@ -14,7 +14,7 @@
 //! with the same blocks; `clock.rs` makes real time a part of a history, for what blocks do not
 //! say. `follow.rs` checks a history while it is written, in the windows of `window.rs`, whose head
 //! says why their violations are those of the whole; `settled.rs` says of linearizability that it
-//! holds.
+//! holds, `kept.rs` keeps logs with times for what neither says.
 //!
 //! `transactions/` is about transactions of databases (docs/reference/database-transactions.md):
 //! `weak.rs` adds what read committed, read atomic and causal consistency ask of commit orders to
@@ -37,6 +37,7 @@ mod coherent;
 mod follow;
 mod gradual;
 mod graph;
+mod kept;
 mod linearizable;
 mod minimise;
 mod open;

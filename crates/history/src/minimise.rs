@@ -272,7 +272,7 @@ impl Search<'_> {
 }
 
 /// The operations that evidence for a violation rests on.
-fn named(ops: &History, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32> {
+pub(crate) fn named(ops: &History, model: HistoryModel, evidence: &HistoryEvidence) -> Vec<u32> {
     let mut named = Named { ops, model, found: Vec::new() };
     match evidence {
         HistoryEvidence::Cycle(cycle) => named.cycle(cycle),

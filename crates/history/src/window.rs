@@ -32,11 +32,12 @@
 //! the other between its beginning and its end. For CC the second condition, on a read and two different writes, is mapped in the same way.
 //!
 //! This needs reads to be resolved right. A read of a value that was written more than once, of which
-//! nobody says which write it reads, is left out; so is every read of a variable of which a value is known to
-//! have been written again and writes were forgotten, since the one that was read may be among these. Only when
+//! nobody says which write it reads, is left out; so is a read of a value that may be among those of the writes that
+//! were forgotten: of these the least and the greatest value of each thread and variable are remembered. Only when
 //! the history has ended, and all of it is in the window, such reads are kept, with the writes that they may have
-//! read ([`Excerpt::open`]). A value that is written again only later in the log is taken not to have been
-//! read from that write before.
+//! read ([`Excerpt::open`]). A value may be written again later in the log, and the read may have read that: until the
+//! log has ended, a violation is one only if this does not happen (`follow.rs`), unless somebody
+//! [promised](Window::promise_distinct) that no value is written twice.
 //!
 //! # What it misses
 //!
@@ -70,6 +71,8 @@ pub struct Window {
     left_out: u64,
     /// Whether an operation said which operation it reads.
     says_from: bool,
+    /// Whether nobody writes a value twice, or the initial one.
+    is_distinct: bool,
     /// The operations of the window that the last excerpt left out, in order.
     unknown: Vec<u32>,
 }
@@ -85,13 +88,28 @@ struct Kept {
 #[derive(Clone, Debug)]
 struct Var {
     initial: Value,
-    /// Whether the initial value was written, and whether another one was more than once.
+    /// Whether the initial value was written.
     initial_written: bool,
-    repeats: bool,
     /// Writes that left the window.
     old: VecDeque<Kept>,
-    /// Whether there were more.
-    forgot: bool,
+    /// If there were more: by thread the least and the greatest value of those.
+    forgotten: Vec<(u32, Value, Value)>,
+}
+
+impl Var {
+    fn forget(&mut self, write: LoggedOp) {
+        match self.forgotten.iter_mut().find(|(thread, ..)| *thread == write.thread) {
+            Some((_, least, most)) => {
+                (*least, *most) = ((*least).min(write.value), (*most).max(write.value));
+            }
+            None => self.forgotten.push((write.thread, write.value, write.value)),
+        }
+    }
+
+    /// Whether a write of this value may have been forgotten.
+    fn may_have_forgotten(&self, value: Value) -> bool {
+        self.forgotten.iter().any(|&(_, least, most)| (least..=most).contains(&value))
+    }
 }
 
 /// A part of the history, as a history of its own. Operations, threads and variables are numbered
@@ -112,6 +130,8 @@ pub struct Excerpt {
     pub lines: Vec<u32>,
     /// The reads of which it is open what they read, and what they may: of a whole history only.
     pub open: Vec<(u32, Vec<u32>)>,
+    /// Per operation whether the log says what it reads, so that its value does not have to.
+    pub said: Vec<bool>,
 }
 
 /// What is wrong with a history.
@@ -134,6 +154,8 @@ pub enum RefusedWhy {
     SaidWrong(u32, u32),
     /// It is an update that reads what it writes itself.
     ReadsItself,
+    /// It writes a value that was written before, or is initial, which was promised not to happen.
+    WrittenTwice,
     /// It does not say when it began or ended, and models are asked about that are about real time.
     NoTimes,
 }
@@ -153,8 +175,14 @@ impl Window {
             arrived: 0,
             left_out: 0,
             says_from: false,
+            is_distinct: false,
             unknown: Vec::new(),
         }
+    }
+
+    /// Nobody writes a value twice to a variable, nor its initial one: what is seen of it is refused.
+    pub fn promise_distinct(&mut self) {
+        self.is_distinct = true;
     }
 
     /// Adds an operation; `initial` has the initial values of all variables so far. A window that
@@ -181,9 +209,8 @@ impl Window {
             self.vars.push(Var {
                 initial: of(self.vars.len()),
                 initial_written: false,
-                repeats: false,
                 old: VecDeque::new(),
-                forgot: false,
+                forgotten: Vec::new(),
             });
         }
         let var = &mut self.vars[op.var as usize];
@@ -194,6 +221,16 @@ impl Window {
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.ops.len() >= self.size
+    }
+
+    /// The initial value of a variable.
+    pub(crate) fn initial(&self, var: u32) -> Value {
+        self.vars.get(var as usize).map_or(0, |var| var.initial)
+    }
+
+    /// Those of all variables.
+    pub(crate) fn initials(&self) -> Vec<Value> {
+        self.vars.iter().map(|var| var.initial).collect()
     }
 
     /// How many operations have arrived.
@@ -241,8 +278,9 @@ impl Window {
         for kept in self.ops.drain(..gone).filter(|kept| kept.op.writes()) {
             let var = &mut self.vars[kept.op.var as usize];
             while var.old.len() >= most {
-                var.old.pop_front();
-                var.forgot = true;
+                if let Some(gone) = var.old.pop_front() {
+                    var.forget(gone.op);
+                }
             }
             var.old.shrink_to(2 * most);
             var.old.push_back(kept);
@@ -258,7 +296,7 @@ impl Window {
         // Window and remembered writes are numbered one after the other.
         let old: Vec<&Kept> = self.vars.iter().flat_map(|var| &var.old).collect();
         let mut open = Vec::new();
-        let (sources, repeats) = self.sources(&old, at_end, &mut open)?;
+        let sources = self.sources(&old, at_end, &mut open)?;
         let mut is_read = vec![false; old.len()];
         for &from in &sources {
             if let Some(old) = (from as usize).checked_sub(self.ops.len())
@@ -273,28 +311,26 @@ impl Window {
         let unknown = sources.iter().enumerate().filter(|&(_, &from)| from == UNKNOWN);
         self.unknown.clear();
         self.unknown.extend(unknown.map(|(op, _)| op as u32));
-        for (var, repeats) in self.vars.iter_mut().zip(repeats) {
-            var.repeats = repeats;
-        }
         Ok(excerpt)
     }
 
-    /// What each operation of the window reads, [`INITIAL`] for those that do not read; and of which
-    /// variables a value was written more than once. If all of the history is there, reads of such
-    /// values are put into `open`.
+    /// What each operation of the window reads, [`INITIAL`] for those that do not read. If all of the history
+    /// is there, reads of values that were written more than once are put into `open`.
     fn sources(
         &self,
         old: &[&Kept],
         at_end: bool,
         open: &mut Vec<(u32, Vec<u32>)>,
-    ) -> Result<(Vec<u32>, Vec<bool>), Refused> {
+    ) -> Result<Vec<u32>, Refused> {
         let known = || old.iter().copied().chain(&self.ops);
         let mut table = WriteTable::with_room_for(known().filter(|k| k.op.writes()).count());
         let numbers = (self.ops.len()..self.ops.len() + old.len()).chain(0..self.ops.len());
-        let mut repeats: Vec<bool> = self.vars.iter().map(|var| var.repeats).collect();
         for (kept, number) in known().zip(numbers).filter(|(kept, _)| kept.op.writes()) {
             let is_new = table.insert(kept.op.var, kept.op.value, number as u32);
-            repeats[kept.op.var as usize] |= !is_new;
+            let is_initial = kept.op.value == self.vars[kept.op.var as usize].initial;
+            if self.is_distinct && (!is_new || is_initial) {
+                return Err(Refused { op: kept.op, why: RefusedWhy::WrittenTwice });
+            }
         }
         let by_place = if self.says_from { self.positions() } else { Vec::new() };
         let mut ways = 1;
@@ -316,7 +352,8 @@ impl Window {
                 None => match table.find(op.var, value) {
                     Written::Never if value != var.initial => UNKNOWN,
                     Written::Once(from)
-                        if value != var.initial && !(var.forgot && repeats[op.var as usize]) =>
+                        if value != var.initial
+                            && (self.is_distinct || !var.may_have_forgotten(value)) =>
                     {
                         from
                     }
@@ -326,15 +363,18 @@ impl Window {
                     }
                 },
             };
-            if from as usize == number {
-                return Err(refused(RefusedWhy::ReadsItself));
-            }
-            if at_end && from == UNKNOWN && !var.forgot {
+            // An update that writes what it has read reads another write, which has to come yet.
+            let from = match from as usize == number {
+                true if op.from.is_some() => return Err(refused(RefusedWhy::ReadsItself)),
+                true => UNKNOWN,
+                false => from,
+            };
+            if at_end && from == UNKNOWN && var.forgotten.is_empty() {
                 return Err(refused(RefusedWhy::WrittenByNobody));
             }
             sources.push(from);
         }
-        Ok((sources, repeats))
+        Ok(sources)
     }
 
     /// The first that a read of a repeated value may have read, if all are known and not too many.
@@ -471,6 +511,7 @@ fn build(
         indices: Vec::with_capacity(order.len()),
         lines: Vec::with_capacity(order.len()),
         open,
+        said: Vec::with_capacity(order.len()),
     };
     for (read, writes) in &mut excerpt.open {
         *read = at[*read as usize];
@@ -492,6 +533,7 @@ fn build(
             excerpt.values.push(if is_fence { 0 } else { op.value });
             excerpt.indices.push(*index);
             excerpt.lines.push(op.line);
+            excerpt.said.push(op.from.is_some());
             // A cut update begins with the first of its fences, and ends with the last.
             times.push(match (parts(number as usize), part.cmp(&at[number as usize])) {
                 (1, _) => op.times,
@@ -565,6 +607,10 @@ impl Refused {
                 "it does not say when it began or ended, which `lin` and `tso-rt` are about"
                     .to_owned()
             }
+            RefusedWhy::WrittenTwice => format!(
+                "{} was written to `{var}` before, or is its initial value: `--distinct-values` does not hold",
+                self.op.value
+            ),
             RefusedWhy::ReadsItself => "an update that reads what it writes itself".to_owned(),
         }
     }

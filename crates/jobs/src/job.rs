@@ -344,11 +344,8 @@ impl<T> Job<'_, T> {
     /// The program of `input` and its text, if what it does under all models is known.
     pub fn read(&mut self, input: &Input) -> Option<(Source, Parsed)> {
         let (source, parsed) = self.read_in_part(input)?;
-        match parsed.too_strong.as_ref().filter(|_| self.models.iter().any(|&m| m != Model::Sc)) {
-            Some(at) => {
-                let message = "a load may overtake this `sc` under TSO and PSO, which is not \
-                               supported; `weakspot litmus` answers as far as it goes";
-                let why = Diagnostic::new(at.span, message, "`--model sc` is possible");
+        match self.models.iter().find_map(|&model| parsed.refused_under(model)) {
+            Some(why) => {
                 self.refuse_at(None, &source, &why);
                 None
             }

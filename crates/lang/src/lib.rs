@@ -29,7 +29,7 @@ use crate::short::short;
 pub use c::{COptions, Setting};
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
-use weakspot_core::{Condition, Expr, Names, Program, Quantifier, Transactions};
+use weakspot_core::{Condition, Expr, Model, Names, Program, Quantifier, Transactions};
 
 /// A program with the names of its parts and what the user should be told about it.
 #[derive(Clone, Debug)]
@@ -50,6 +50,16 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    /// Why a question about all runs under `model` cannot be answered: the program does less there than the
+    /// machine does.
+    #[must_use]
+    pub fn refused_under(&self, model: Model) -> Option<Diagnostic> {
+        let at = self.too_strong.as_ref().filter(|_| model != Model::Sc)?;
+        let message = "a load may overtake this `sc` under TSO and PSO, which is not supported; \
+                       `weakspot litmus` answers as far as it goes";
+        Some(Diagnostic::new(at.span, message, "`--model sc` is possible"))
+    }
+
     /// The program with the question about its final states: where things are only observed, all
     /// final states are the answer, and `forall (true)` the question.
     #[must_use]

@@ -275,6 +275,7 @@ pub struct HistoryCheckArgs {
     pub complete_recording: bool,
     pub follow: bool,
     pub window: u32,
+    pub distinct_values: bool,
     pub shared: Shared,
 }
 
@@ -295,6 +296,7 @@ pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usa
         complete_recording,
         follow,
         window,
+        distinct_values,
         witness,
         threads,
         shared,
@@ -318,7 +320,13 @@ pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usa
             "is about a whole file: leave out --follow",
         )?;
     }
-    refuse(&[("--window", window.is_some() && !follow)], "is for --follow")?;
+    refuse(
+        &[
+            ("--window", window.is_some() && !follow),
+            ("--distinct-values", distinct_values && !follow),
+        ],
+        "is for --follow",
+    )?;
     if columns.is_some() {
         let is_table = input_format.is_none_or(|format| format == InputFormat::Csv);
         refuse(&[("--columns", !is_table)], "is for tables: leave out --input-format")?;
@@ -395,6 +403,7 @@ pub(super) fn history(mut typed: typed::History) -> Result<HistoryCheckArgs, Usa
         complete_recording,
         follow,
         window: window.unwrap_or(100_000),
+        distinct_values,
         shared,
     })
 }

@@ -283,6 +283,9 @@ pub(crate) struct History {
     /// With --follow: how many operations to look at together [default: 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     pub(crate) window: Option<u32>,
+    /// With --follow: nobody writes a value twice to a variable, so that violations are told at once.
+    #[arg(long)]
+    pub(crate) distinct_values: bool,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]

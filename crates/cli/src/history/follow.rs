@@ -78,6 +78,8 @@ struct Current {
     number: usize,
     /// When the rate was progress last, how many operations had come then, and the rate.
     progress: (Instant, u64, u64),
+    /// The models of which it was told that they may be violated.
+    warned: Vec<HistoryModel>,
 }
 
 impl Followed<'_> {
@@ -121,6 +123,7 @@ impl Followed<'_> {
                 part(self.job.take());
             }
             found.clear();
+            self.warn_of_held(&mut current, part);
             done.map_err(|stopped| wrong(stopped, reader.names()))?;
             let next = next?;
             if current.following.open().is_empty() {
@@ -155,8 +158,12 @@ impl Followed<'_> {
 
     fn begin(&self, number: usize) -> Current {
         let size = self.args.window as usize;
-        let following = Following::new(size, self.job.models, self.method, &self.limits);
-        Current { following, number, progress: (Instant::now(), 0, 0) }
+        let mut following = Following::new(size, self.job.models, self.method, &self.limits);
+        following.set_time_at_end(self.args.shared.reading);
+        if self.args.distinct_values {
+            following.promise_distinct();
+        }
+        Current { following, number, progress: (Instant::now(), 0, 0), warned: Vec::new() }
     }
 
     /// What ends the following before the history does.
@@ -182,6 +189,30 @@ impl Followed<'_> {
         }
         let found = self.job.models.len() - current.following.open().len();
         pool::follow_log(window.arrived(), current.progress.2, found as u64, window.bytes() as u64);
+    }
+
+    /// Tells of violations that are certain only when the log has ended.
+    fn warn_of_held(&mut self, current: &mut Current, part: &mut Part<'_>) {
+        let Current { following, warned, .. } = current;
+        for broken in following.held() {
+            let model = broken.found.model;
+            if warned.contains(&model) || self.args.shared.quiet {
+                continue;
+            }
+            warned.push(model);
+            let note = self.may_be_violated(broken);
+            self.job.answer.err += &format!("note: {}: {note}\n", self.job.file);
+            part(self.job.take());
+        }
+    }
+
+    fn may_be_violated(&self, broken: &Broken) -> String {
+        format!(
+            "the first {} operations violate {}, unless a value that was read is written again later; \
+             `--distinct-values` says that none is",
+            weakspot_jobs::terminal::Count(broken.arrived),
+            weakspot_report::history_model_name(broken.found.model),
+        )
     }
 
     /// What violates models in one window.
@@ -255,12 +286,14 @@ impl Followed<'_> {
 
     fn followed(&self, current: &Current, reader: &OpReader) -> HistoryFollowed<'static> {
         let window = current.following.window();
+        let is_checked_whole = current.following.is_checked_whole();
         HistoryFollowed {
             operations: window.arrived(),
             threads: reader.names().threads.len(),
             variables: reader.names().vars.len(),
             window: window.size(),
-            left_out: window.left_out(),
+            left_out: if is_checked_whole { 0 } else { window.left_out() },
+            is_checked_whole,
             thread_numbers: &[],
             indices: &[],
         }
@@ -284,6 +317,7 @@ impl Followed<'_> {
                 weakspot_jobs::terminal::Count(n)
             )],
         };
+        notes.extend(following.held().map(|broken| self.may_be_violated(broken)));
         if following.open().iter().any(|model| !model.has_real_time()) {
             notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
         }

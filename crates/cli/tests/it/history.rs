@@ -604,6 +604,10 @@ fn help() {
                   --window <N>
                       With --follow: how many operations to look at together [default: 100000]
 
+                  --distinct-values
+                      With --follow: nobody writes a value twice to a variable, so that violations are told at
+                      once
+
                   --checkpoint <FILE>
                       Write how far it is to this file, now and then and when it ends at a limit or a signal
 
@@ -947,4 +951,17 @@ fn checked_by_the_definition() {
         --- exit 0
     "#]],
     );
+}
+
+/// An update may write what it has read: it has read another write, the initial value, or what nobody wrote.
+#[test]
+fn updates_that_write_what_they_read() {
+    let ask = |text: &str| run(&["history", "-q", "--complete-recording", "-m", "sc", "-"], text);
+    let alone = ask("t0: u x 5 -> 5\n");
+    assert_eq!(alone.code, Some(1));
+    assert!(alone.out.contains("t0 read 5 from x, which nobody wrote"), "{}", alone.out);
+    assert_eq!(ask("t0: w x 5\nt1: u x 5 -> 5\nt1: r x 5\n").code, Some(0));
+    assert_eq!(ask("t0: u x 0 -> 0\nt1: r x 0\n").code, Some(0));
+    // Each would have to come after the other.
+    assert_eq!(ask("t0: u x 5 -> 5\nt1: u x 5 -> 5\n").code, Some(1));
 }

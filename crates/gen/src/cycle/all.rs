@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::edge::{Com, Dir, Edge};
 use super::events::Cycle;
+use super::name::canonical;
 
 /// The critical cycles of at most `size` steps, shortest first.
 #[must_use]
@@ -32,7 +33,7 @@ pub fn critical(size: usize) -> Vec<Cycle> {
                 rotated
             });
             if least.min().is_some_and(|least| seen.insert(least)) {
-                found.extend(Cycle::new(steps));
+                found.extend(Cycle::new(&canonical(steps)));
             }
         });
     }

@@ -101,7 +101,7 @@ impl Cycle {
         if !edges.iter().any(|e| e.is_external()) {
             return Err(CycleError::OneThread);
         }
-        let edges = name::usual_rotation(edges);
+        let edges = name::from_a_thread(edges);
         let changes: Vec<Edge> = edges.iter().copied().filter(|e| e.changes_location()).collect();
         match changes[..] {
             [only] => return Err(CycleError::OneChange(only)),

@@ -49,6 +49,36 @@ fn names() {
     }
 }
 
+/// Wherever a cycle begins, it has the name that diyone7 gives it.
+#[test]
+fn names_of_all_rotations() {
+    for (words, name) in [
+        ("MFencedWR Fre PodWW Wse", "R+po+mfence"),
+        ("PodWR Fre MFencedWR Fre", "SB+mfence+po"),
+        ("Fre PodWW Rfe PodRR MFencesRR", "MP+po+poR-mfences"),
+        ("Fre MFencedWW Rfi PodRR Fre Rfe SFencedRR", "RWC+sfence+mfence-rfi-po"),
+        ("Wse SFencedWW Wse Rfe MFencedRR Fri", "WRW+2W+mfence-fri+sfence"),
+        ("Rfe SFencedRR Fre Wse SFencedWR Fre SFencedWW", "W+WR+WW+RR+sfences"),
+        (
+            "MFencedWW PodWW Rfe MFencedRW Wse Rfe SFencedRW Wse",
+            "W+RW+WW+RW+sfence+mfenceW-po+mfence",
+        ),
+        (
+            "PodWR Fre Rfi PosRR Fre PosWR PodRW MFencesWR MFencesRR Fre",
+            "3.SB+po+rfi-pos+posR-poW-mfencesR-mfences",
+        ),
+        ("Rfe PodRR PodRW Rfe SFencedRW PosWR Fri", "LB+poR-po+sfenceW-pos-fri"),
+        ("Rfe Fre Rfe PodRW Wse Rfi SFencedRW", "W+RW+WW+R+po+rfi-sfence"),
+    ] {
+        let edges: Vec<Edge> = words.split(' ').map(|w| Edge::parse(w).expect("a step")).collect();
+        for at in 0..edges.len() {
+            let mut rotated = edges.clone();
+            rotated.rotate_left(at);
+            assert_eq!(Cycle::new(&rotated).expect("a cycle").name(), name, "{words} from {at}");
+        }
+    }
+}
+
 #[test]
 fn refusals() {
     for (words, why) in [

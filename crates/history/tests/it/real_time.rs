@@ -238,3 +238,37 @@ fn windows_violate_nothing_else() {
         "{found_any:?} {kept}"
     );
 }
+
+/// A followed history with times ends as the whole one does, however small the window, whatever it is.
+#[test]
+fn streams_end_as_the_whole_does() {
+    let models = [HistoryModel::Lin, HistoryModel::TsoRt, HistoryModel::Tso, HistoryModel::Sc];
+    let mut counts = [[0; 2]; 4];
+    for seed in 0..scaled(10_000) as u64 {
+        let rng = &mut Rng::new(seed);
+        let size = OpsSize { threads: 3, vars: 2, ops: 24, fences: 6, updates: 1 + rng.below(3) };
+        let source = OpsSource::ALL[rng.below(3)];
+        let (overlap, changes) = (rng.below(6), rng.below(3));
+        let mut ops = timed_ops(rng, size, source, overlap);
+        mutate_ops(rng, &mut ops, changes);
+        let mut following = Following::new(2 + rng.below(10), &models, METHOD, &Limits::UNLIMITED);
+        let mut found = Vec::new();
+        for op in logged(&ops) {
+            following.add(&[op], &[0, 0], &mut found, &mut Silent).expect("a history");
+            if rng.one_in(4) {
+                following.check(false, &mut found, &mut Silent).expect("a history");
+            }
+        }
+        following.check(true, &mut found, &mut Silent).expect("a history");
+        for (i, &model) in models.iter().enumerate() {
+            let whole = ask(&ops, model, METHOD).verdict;
+            let verdict = match found.iter().any(|broken| broken.found.model == model) {
+                true => Verdict::Violated,
+                false => following.verdict(model),
+            };
+            assert_eq!(verdict, whole, "seed {seed} {model:?}\n{}", show_ops(&ops));
+            counts[i][usize::from(whole == Verdict::Holds)] += 1;
+        }
+    }
+    assert!(counts.as_flattened().iter().all(|&n| n > scaled(500)), "{counts:?}");
+}

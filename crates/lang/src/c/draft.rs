@@ -30,7 +30,7 @@ pub(super) enum Op {
     /// Starts a thread with a function and its argument; its number goes to an address.
     Create {
         handle: Expr,
-        function: usize,
+        function: Expr,
         arg: Expr,
     },
     /// Waits for the end of the thread whose number is at an address, and takes its result.
@@ -68,8 +68,9 @@ impl Op {
                 | Instr::Lock
                 | Instr::Unlock => {}
             },
-            Op::Create { handle, arg, .. } => {
+            Op::Create { handle, function, arg } => {
                 visit(handle);
+                visit(function);
                 visit(arg);
             }
             Op::Join { handle: e, .. } | Op::Allocate { count: e, .. } | Op::Finish(e) => visit(e),

@@ -22,6 +22,9 @@ const MOST_CELLS: usize = 10_000;
 /// Where texts are, each at its place in the program: nothing can be read there.
 pub(super) const TEXTS: Value = 1 << 50;
 
+/// Where functions are, which cannot be read either.
+pub(super) const FUNCTIONS: Value = 1 << 51;
+
 /// The distance between the addresses of cells of different kinds.
 const KIND: Value = 1 << 40;
 

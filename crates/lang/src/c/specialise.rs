@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, Span, Value};
 
 use super::draft::{Draft, Op, Step, live};
-use super::memory::Memory;
+use super::memory::{FUNCTIONS, Memory};
 use super::parse::ELSEWHERE;
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -331,8 +331,11 @@ impl Writer<'_, '_, '_> {
                 let (Expr::Const(handle), Expr::Const(arg)) = (left(handle), left(arg)) else {
                     return Err(unknown(span, "with what this thread starts"));
                 };
+                let Some(function) = self.function(&left(function)) else {
+                    return Err(unknown(span, "which function this thread runs"));
+                };
                 self.once.push((number, span, "started"));
-                let thread = self.started(next.begun, *function, arg, span)?;
+                let thread = self.started(next.begun, function, arg, span)?;
                 next.handles.insert(handle, thread);
                 next.alone = false;
                 let Some(start) = self.world.instances[thread].start else {
@@ -366,6 +369,13 @@ impl Writer<'_, '_, '_> {
             next.known[reg.index()] = None;
         }
         Ok(Some(vec![op]))
+    }
+
+    /// The function that a number stands for.
+    fn function(&self, address: &Expr) -> Option<usize> {
+        let Expr::Const(address) = address else { return None };
+        let index = usize::try_from(address.checked_sub(FUNCTIONS)?).ok()?;
+        (index < self.world.functions.len()).then_some(index)
     }
 
     /// A new thread; its number.

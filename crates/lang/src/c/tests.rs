@@ -210,8 +210,62 @@ fn refused(text: &str, expected: Expect) {
     expected.assert_eq(&format!("{line}:{column} {} | {expects}{help}", diagnostic.message));
 }
 
+/// Which function a thread runs may be said by a pointer, as long as it is known.
+#[test]
+fn threads_by_pointers_to_functions() {
+    let threads = |main: &str| {
+        let text = format!(
+            "#include <pthread.h>
+             typedef void *(*start_t)(void *);
+             int x; pthread_t t, u;
+             void *f(void *a) {{ x = 1; return a; }}
+             void *g(void *a) {{ x = 2; return a; }}
+             {main}"
+        );
+        let parsed = parse(Format::C, &text).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
+        parsed.names.threads.join(" ")
+    };
+    let plain = "int main(void) { pthread_create(&t, 0, g, 0); pthread_create(&u, 0, &f, 0); }";
+    let expected = threads(plain);
+    assert!(expected.contains("g#1") && expected.contains("f#2"), "{expected}");
+    for main in [
+        "int main(void) { start_t a = g, b = f; pthread_create(&t, 0, a, 0); pthread_create(&u, 0, b, 0); }",
+        // The name of the parameter hides the function.
+        "void go(pthread_t *t, void *(*f)(void *)) { pthread_create(t, 0, f, 0); }
+         int main(void) { go(&t, g); go(&u, &f); }",
+        "int main(void) { pthread_create(&t, 0, (void *(*)(void *))g, 0); pthread_create(&u, 0, (void *)f, 0); }",
+    ] {
+        assert_eq!(threads(main), expected, "{main}");
+    }
+}
+
 #[test]
 fn what_is_not_supported_is_said() {
+    refused(
+        "int x;\nunion word { int i; char c[4]; } u;\nint main(void) { u.i = 1; }",
+        expect![
+            "2:1 unions are not supported here |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "struct s { int tag; union { int i; unsigned u; } v; } s;\nint main(void) { s.v.i = 1; }",
+        expect![
+            "1:21 unions are not supported here |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    // A pointer that has the name of a function is not that function.
+    refused(
+        "void f(void) { }\nvoid g(void (*f)(void)) {\nf(); }\nint main(void) { g(f); }",
+        expect![
+            "3:1 calls by pointers to functions are not supported here |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+    refused(
+        "#include <pthread.h>\nint x;\nint main(void) { pthread_t t;\npthread_create(&t, 0, (void *)&x, 0); }",
+        expect![
+            "4:1 which function this thread runs is not known before the program runs |  | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
     refused(
         "int f(int n) { return n ? f(n - 1) : 0; }\nint main(void) { return f(3); }",
         expect![

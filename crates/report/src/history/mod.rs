@@ -105,6 +105,8 @@ pub struct HistoryFollowed<'a> {
     pub window: usize,
     /// How many reads were left out because their writes were not known.
     pub left_out: u64,
+    /// Whether all of it was looked at together when it had ended.
+    pub is_checked_whole: bool,
     /// The threads of the window by their numbers in the whole history.
     pub thread_numbers: &'a [u32],
     /// Per operation of the window its number in its thread.
@@ -277,7 +279,11 @@ fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
     match a.head.verdict {
         Verdict::Violated => None,
         Verdict::Holds if followed.operations > followed.window as u64 => {
-            Some(format!("satisfied{}: {all}, all of which were settled", unchecked(a)))
+            let how = match followed.is_checked_whole {
+                true => "checked as a whole at the end",
+                false => "all of which were settled",
+            };
+            Some(format!("satisfied{}: {all}, {how}", unchecked(a)))
         }
         Verdict::Holds => Some(format!("satisfied{}: {all}, all in one window", unchecked(a))),
         Verdict::Unknown(limit) => {

@@ -636,7 +636,21 @@ impl Builder {
             let said = froms.next_if(|f| f.op as usize == i);
             let from = match said {
                 Some(from) => self.said(from.source, op.var(), value, starts, initial),
-                None => self.found(op.var(), value, starts, initial, writes),
+                None => {
+                    // An update does not read what it writes itself, though that may be the same.
+                    let is_same = op.writes() && self.values[number as usize] == value;
+                    let written = match writes.find(op.var(), value) {
+                        Written::Once(_) if is_same => Written::Never,
+                        Written::Often if is_same => {
+                            match self.candidates(number, value, initial)[..] {
+                                [one] if one != INITIAL => Written::Once(one),
+                                _ => Written::Often,
+                            }
+                        }
+                        written => written,
+                    };
+                    self.found(op.var(), value, starts, initial, written)
+                }
             };
             let place = said.map_or(self.places[i], |f| f.place);
             let from = match (from, &mut open) {
@@ -660,7 +674,8 @@ impl Builder {
             let from = from.map_err(|m| {
                 let error = LogError::new(place.into(), m);
                 let unwritten = match writes.find(op.var(), value) {
-                    Written::Never if said.is_none() => {
+                    Written::Once(write) if write != number => None,
+                    Written::Never | Written::Once(_) if said.is_none() => {
                         self.unwritten(i, op.var(), value, starts, initial)
                     }
                     _ => None,
@@ -683,10 +698,10 @@ impl Builder {
         value: Value,
         starts: &[u32],
         initial: &[Value],
-        writes: &WriteTable,
+        written: Written,
     ) -> Result<u32, String> {
         let is_initial = initial[var as usize] == value;
-        match writes.find(var, value) {
+        match written {
             Written::Once(op) if !is_initial || self.writes_first => Ok(op),
             Written::Never if is_initial => Ok(INITIAL),
             found => Err(self.not_found(&found, var, value, starts)),

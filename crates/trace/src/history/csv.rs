@@ -61,6 +61,8 @@ impl Column {
             Some(name) => (name, true),
             None => (&name[..], false),
         };
+        // Units may stand behind a name, as in `Time (ns)`.
+        let name = name.split(['(', '[']).next().unwrap_or_default().trim_end();
         let what = match name {
             "-" | "_" => What::Skipped,
             "cycle" | "time" | "timestamp" | "clock" | "tick" => What::Cycle,
@@ -116,6 +118,13 @@ impl Columns {
 
     fn find(&self, what: What) -> Option<usize> {
         self.columns.iter().position(|column| column.what == what)
+    }
+
+    /// Whether these are names of the columns in words of their own: no operation, and not a digit.
+    fn is_named_by(&self, fields: &[(usize, &str)]) -> bool {
+        let op = self.find(What::Op).and_then(|at| fields.get(at));
+        let has_digit = |(_, field): &(usize, &str)| field.contains(|c: char| c.is_ascii_digit());
+        op.is_some_and(|(_, op)| kind(op).is_none()) && !fields.iter().any(has_digit)
     }
 
     /// Whether a line looks like one that names columns.
@@ -314,6 +323,7 @@ impl Csv {
                  or --columns",
             );
         };
+        let is_header = is_header || columns.is_named_by(&separator.split(line));
         self.columns = Some((Arc::new(columns), separator));
         Ok(if is_header { None } else { self.columns.clone() })
     }

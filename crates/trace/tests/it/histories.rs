@@ -399,7 +399,7 @@ fn jsonl_that_is_wrong() {
             history | t0: w x 1 | t1: w x 1 | 
             line 1, column 45: 0 is the initial value of `x` and is written to it as well, so it is not clear what this reads
             line 1, column 29: nobody wrote 0 to `x`
-            line 1, column 14: an update that reads what it writes itself
+            line 1, column 14: nobody wrote 1 to `x`
             line 1, column 82: operation 0 of `t0` writes 1 to `x`, not 2
             line 1, column 82: there is no operation 0 of thread 1
             line 1, column 82: operation 0 of `t0` does not write `y`
@@ -799,6 +799,19 @@ fn columns_that_are_named() {
     assert!(read("-,core,op,addr,data", headed).is_err());
     let headed = "time,core,op,addr,data\n120,a,ST,0x10,1\n121,b,LD,0x10,1\n";
     assert_eq!(read("-,core,op,addr,data", headed), plain);
+    // Nor do names of its own, or units.
+    let headed = "When,Master,Access,Where,What\n120,a,ST,0x10,1\n121,b,LD,0x10,1\n";
+    assert_eq!(read("-,core,op,addr,data", headed), plain);
+    let headed = "Bytes [B],Core (id),Type,Address [hex],Data\n4,a,ST,0x10,1\n4,b,LD,0x10,1\n";
+    check(
+        HistoryFormat::Csv,
+        &[headed],
+        &expect_test::expect![[r#"
+        history | a: w 0x10 1 | b: r 0x10 1 | 
+    "#]],
+    );
+    // A line that should be one of the log is not taken for names.
+    assert!(read("-,core,op,addr,data", "120,a,SET,0x10,1\n").is_err());
     for wrong in ["", "core,op,addr", "core,op,addr,data,data", "core,op,addr,data,x"] {
         assert!(weakspot_trace::Columns::parse(wrong).is_err(), "{wrong}");
     }

@@ -52,9 +52,12 @@ impl Lower<'_> {
         args: &[ast::Expr],
         e: &ast::Expr,
     ) -> Lowering<Typed> {
-        let ExprKind::Name(name) = &f.kind else {
-            return Err(Diagnostic::new(f.at, "pointers to functions are not supported here", "")
-                .help(ELSEWHERE));
+        let name = match &f.kind {
+            ExprKind::Name(name) if self.find(name).is_none() => name,
+            _ => {
+                let message = "calls by pointers to functions are not supported here";
+                return Err(Diagnostic::new(f.at, message, "").help(ELSEWHERE));
+            }
         };
         if let Some(function) = self.unit.functions.iter().position(|f| f.name == *name) {
             let mut values = Vec::new();

@@ -240,27 +240,12 @@ impl Lower<'_> {
         }
     }
 
-    fn create(
-        &mut self,
-        thread: &ast::Expr,
-        mut start: &ast::Expr,
-        arg: &ast::Expr,
-    ) -> Lowering<()> {
+    fn create(&mut self, thread: &ast::Expr, start: &ast::Expr, arg: &ast::Expr) -> Lowering<()> {
         let Place::Memory(handle, Type { kind: TypeKind::Thread, .. }) = self.pointed(thread)?
         else {
             return Err(Diagnostic::new(thread.at, "this is no `pthread_t *`", ""));
         };
-        while let ExprKind::AddressOf(inner) | ExprKind::Cast(_, inner) = &start.kind {
-            start = inner;
-        }
-        let function = match &start.kind {
-            ExprKind::Name(name) => self.unit.functions.iter().position(|f| f.name == *name),
-            _ => None,
-        };
-        let Some(function) = function else {
-            let message = "what the thread does is not known";
-            return Err(Diagnostic::new(start.at, message, "expected a function of this file"));
-        };
+        let function = self.value(start)?.0;
         let (arg, from) = self.value(arg)?;
         let arg = self.converted(arg, &from, &Type::VOID.pointer());
         self.step(Op::Create { handle, function, arg });

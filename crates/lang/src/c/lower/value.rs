@@ -5,7 +5,7 @@ use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
-use crate::c::memory::{TEXTS, cell};
+use crate::c::memory::{FUNCTIONS, TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
 use crate::c::visit::parts;
 use crate::litmus::c::{binary, folded, not};
@@ -25,6 +25,9 @@ impl Lower<'_> {
         to: Option<(RegId, &Type)>,
         e: &ast::Expr,
     ) -> Lowering<Typed> {
+        if let Some(address) = self.function_address(e) {
+            return Ok((Expr::Const(address), Type::VOID.pointer()));
+        }
         match &e.kind {
             ExprKind::Number(n, ty) => Ok((Expr::Const(*n), ty.clone())),
             // Where a text is; it cannot be read.
@@ -98,11 +101,29 @@ impl Lower<'_> {
         }
     }
 
+    /// The number that stands for a function, where `f` or `&f` is one.
+    fn function_address(&self, e: &ast::Expr) -> Option<Value> {
+        let name = match &e.kind {
+            ExprKind::Name(name) => name,
+            ExprKind::AddressOf(inner) => match &inner.kind {
+                ExprKind::Name(name) => name,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if self.find(name).is_some() {
+            return None;
+        }
+        let index = self.unit.functions.iter().position(|f| f.name == *name)?;
+        Some(FUNCTIONS + index as Value)
+    }
+
     /// The type of an expression, which is not evaluated.
     pub(super) fn type_of(&mut self, e: &ast::Expr) -> Lowering<Type> {
         let (points, at, used) = (self.draft.points.len(), self.at, self.used);
         let steps = self.draft.points[at].len();
         let place = match &e.kind {
+            _ if self.function_address(e).is_some() => Type::VOID.pointer(),
             ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
                 match self.place(e)? {
                     Place::Reg(_, ty) | Place::Memory(_, ty) => ty,
@@ -223,7 +244,7 @@ impl Lower<'_> {
     }
 
     /// The place that a name stands for.
-    fn find(&self, name: &str) -> Option<Place> {
+    pub(super) fn find(&self, name: &str) -> Option<Place> {
         let local = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
         local.or_else(|| {
             let (addr, ty) = self.memory.globals.get(name)?;

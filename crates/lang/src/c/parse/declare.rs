@@ -151,7 +151,9 @@ impl Parser {
     pub(super) fn type_name(&mut self) -> Parsing<Type> {
         let specifiers = self.specifiers()?;
         let mut ty = self.stars(specifiers.ty)?;
-        if self.is("[") {
+        if self.is("(") {
+            ty = self.function_pointer()?.2;
+        } else if self.is("[") {
             ty = self.arrays(ty)?;
         }
         Ok(ty)
@@ -180,7 +182,8 @@ impl Parser {
     pub(super) fn declarator(&mut self, base: Type) -> Parsing<Declared> {
         let ty = self.stars(base)?;
         if self.is("(") {
-            return Err(self.refused(self.span(), "pointers to functions are"));
+            let (name, at, ty) = self.function_pointer()?;
+            return Ok(Declared { name, at, ty, params: None });
         }
         let (name, at) = self.name()?;
         if self.is("(") {
@@ -197,6 +200,31 @@ impl Parser {
             );
         }
         Ok(Declared { name, at, ty, params: None })
+    }
+
+    /// `(*name)(int, int)`, or an array of such. What it points to may be started as a thread, and is not
+    /// called, so that it does not matter what it takes.
+    fn function_pointer(&mut self) -> Parsing<(String, Span, Type)> {
+        let start = self.span();
+        self.expect("(")?;
+        if !self.take("*") {
+            return Err(self.refused(start, "such declarations are"));
+        }
+        while matches!(self.peek(), Kind::Name(n) if IGNORED.contains(&n.as_str())) {
+            self.at += 1;
+        }
+        let (name, at) = match self.is(")") {
+            true => (String::new(), self.span()),
+            false => self.name()?,
+        };
+        let ty = self.arrays(Type::VOID.pointer())?;
+        if !self.is(")") {
+            return Err(self.refused(start, "such declarations are"));
+        }
+        self.expect(")")?;
+        self.skip_parens()?;
+        self.attributes()?;
+        Ok((name, at, ty))
     }
 
     fn too_deep(&self) -> Diagnostic {
@@ -261,7 +289,7 @@ impl Parser {
                 at = self.span();
                 self.at += 1;
             } else if self.is("(") {
-                return Err(self.refused(self.span(), "pointers to functions are"));
+                (name, at, ty) = self.function_pointer()?;
             }
             if self.is("[") {
                 // An array that is given to a function is a pointer.
