@@ -3,7 +3,6 @@
 mod cells;
 mod on_cpu;
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -224,7 +223,7 @@ impl Litmus<'_> {
         found: &Outcomes<'_>,
     ) -> Option<Result<WhyNot, NoReason>> {
         let wanted = self.args.show.as_deref().filter(|wanted| !wanted.trim().is_empty())?;
-        let components: Vec<_> = components(parsed, wanted).ok()?.into_iter().collect();
+        let components: Vec<_> = parsed.final_values(wanted).ok()?.into_iter().collect();
         if found.stopped.is_some() || components.is_empty() {
             return None;
         }
@@ -256,7 +255,7 @@ impl Litmus<'_> {
                 None => return Ok(None),
             }
         } else {
-            let components = components(parsed, wanted)?;
+            let components = parsed.final_values(wanted).map_err(|e| format!("--show: {e}"))?;
             let mut chosen = None;
             found.set.for_each(|row| {
                 if components.iter().all(|&(c, v)| row[c] == v) {
@@ -307,32 +306,4 @@ fn decisive(parsed: &Parsed, found: &Outcomes<'_>, judged: &Judgement) -> Option
         chosen.is_none()
     });
     chosen
-}
-
-/// The components of a state given as `0:EAX=0; x=1`, or as conditions say it, `0:EAX=0 /\ x=1`.
-fn components(parsed: &Parsed, text: &str) -> Result<BTreeSet<(usize, Value)>, String> {
-    let names = &parsed.names;
-    text.replace("/\\", ";")
-        .split([';', ','])
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .map(|part| {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("bad component `{part}` in --show: expected NAME=VALUE"))?;
-            let name = name.trim();
-            let column = names.observed.iter().position(|n| n == name).ok_or_else(|| {
-                format!("no `{name}` in the final states: expected {}", names.observed.join(", "))
-            })?;
-            let value = value.trim();
-            let number = value.parse().ok().or_else(|| {
-                let loc = names.locs.iter().position(|n| n == value)?;
-                parsed.program.address(weakspot_core::LocId::new(loc))
-            });
-            let number = number.ok_or_else(|| {
-                format!("bad value `{value}` in --show: expected as in `x=1; y=0`")
-            })?;
-            Ok((column, number))
-        })
-        .collect()
 }

@@ -144,5 +144,5 @@ fn states_in_both_spellings() {
     let (said, err) = shown("x=1 /\\ y=1");
     assert!(said.contains("Final state: x=1; y=1;") && err.is_empty(), "{said}{err}");
     let (_, err) = shown("x=1 and y=1");
-    assert!(err.contains("bad value `1 and y=1` in --show: expected as in `x=1; y=0`"), "{err}");
+    assert!(err.contains("--show: bad value `1 and y=1`: expected as in `x=1; y=0`"), "{err}");
 }
