@@ -433,7 +433,9 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
+            ]],
         );
         let without = litmus_json(&LitmusAnswer { with_outcomes: false, ..answer });
         assert!(without.ends_with("\"complete\":true,\"explored\":31,\"schema\":1}\n"));
@@ -463,7 +465,9 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"~exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"~exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
+            ]],
         );
         let forall = asks(Quantifier::Forall);
         check(
@@ -484,7 +488,9 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":31,"outcomes":[{"0:EAX":0,"1:EAX":0},{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0},{"0:EAX":1,"1:EAX":1}],"schema":1}"#
+            ]],
         );
     }
 
@@ -526,7 +532,9 @@ mod tests {
                 Time SB 0.00
 
             "#]],
-            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
+            ]],
         );
         let head = Head { verdict: &Verdict::Holds, limit: Some(&limit), ..answer.head };
         let answer = LitmusAnswer { head, positive: 2, negative: 0, ..answer };
@@ -547,7 +555,9 @@ mod tests {
                 Time SB 0.00
 
             "#]],
-            expect![[r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":true,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
+            ]],
         );
     }
 
@@ -589,7 +599,9 @@ mod tests {
             Time odd "name" 0.00
 
         "#]],
-            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":0.001234,"name":"odd \"name\"","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":0.001234,"name":"odd \"name\"","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":false,"states":2,"observation":"Never","complete":true,"explored":9,"outcomes":[{"0:EAX":-1,"1:EAX":"x"},{"0:EAX":10,"1:EAX":"t[0]"}],"schema":1}"#
+            ]],
         );
         let mut sample = sb();
         sample.program.condition = None;
@@ -621,7 +633,9 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}],"schema":1}"#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":true,"states":1,"observation":"Always","complete":true,"explored":9,"outcomes":[{}],"schema":1}"#
+            ]],
         );
         let outcomes = super::tests::outcomes(0, &[]);
         let answer = LitmusAnswer { outcomes: &outcomes, positive: 0, ..answer };
@@ -639,7 +653,9 @@ mod tests {
             Time SB 0.00
 
         "#]],
-            expect![[r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[],"schema":1}"#]],
+            expect![[
+                r#"{"file":"odd.litmus","question":"litmus","model":"sc","verdict":"holds","certified":true,"time_s":0.001234,"name":"SB","condition":"forall","proposition":"(true)","witness_exists":false,"states":0,"observation":"Never","complete":true,"explored":9,"outcomes":[],"schema":1}"#
+            ]],
         );
     }
 
