@@ -111,9 +111,9 @@ fn real_programs_look_good() {
     click(&mut browser, "#answers a .violated");
     browser.wait_for("!document.querySelector('#answer').hidden");
     looks_good(&mut browser, "run");
-    // The last answer is the fix.
-    browser.eval("location.hash = `#answer-${answers.length - 1}`");
-    browser.wait_for("document.querySelector('#answer .diff')");
+    // The fix has long lines.
+    browser.eval("location.hash = `#answer-${answers.findIndex((a) => a.diff)}`");
+    browser.wait_for("document.querySelector('#answer .diff') !== null");
     looks_good(&mut browser, "run-fix");
 }
 
@@ -322,6 +322,9 @@ fn questions_are_asked_on_the_page() {
     browser.wait_for("document.getElementById('progress').textContent.startsWith('answered')");
     // Errors name lines.
     assert_eq!(text(&mut browser, "#lines").trim(), "1\n2\n3\n4\n5\n6\n7\n8");
+    let high = "['lines', 'program'].map((id) => document.getElementById(id).offsetHeight)";
+    let high = browser.eval(high);
+    assert_eq!(high[0], high[1], "as high as the text");
     let answer = text(&mut browser, "#answer");
     assert!(answer.contains("✗ TSO: not robust"), "{answer}");
     assert!(answer.contains("between line 3 and line 4"), "{answer}");
