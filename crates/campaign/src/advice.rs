@@ -5,8 +5,7 @@
 //! program again as if it had them, up to the first new finding; when there is none, the set is the
 //! answer. A fence in a source stands between more places of the program than have been seen
 //! when it is chosen (code that was inlined several times, ways that lead over it): those that show up
-//! later in a finding are added to it. Between calls of functions that were inlined it stands in their caller, unless fewer
-//! are enough inside of these functions: so that the number of changes does not depend on what the compiler has inlined.
+//! later in a finding are added to it.
 
 pub(crate) mod language;
 pub(crate) mod sources;
@@ -244,8 +243,6 @@ struct Clauses<'a> {
     /// All that were mentioned.
     changes: Vec<Change>,
     clauses: Vec<Clause>,
-    /// Those in functions that were inlined, which others may call, too.
-    inlined: BTreeSet<Change>,
     /// Between which places a fence at a byte of a file stands.
     ways: BTreeMap<(usize, usize), BTreeSet<(Place, Place)>>,
     /// Which places have the order at a byte of a file.
@@ -258,7 +255,6 @@ impl<'a> Clauses<'a> {
             sources,
             changes: Vec::new(),
             clauses: Vec::new(),
-            inlined: BTreeSet::new(),
             ways: BTreeMap::new(),
             operations: BTreeMap::new(),
         }
@@ -279,12 +275,8 @@ impl<'a> Clauses<'a> {
                 if !clause.is_empty() {
                     break;
                 }
-                for &fence in fences {
-                    let known = self.sources.changes(fence);
-                    let mut inlined = self.sources.changes_inlined(fence);
-                    inlined.retain(|change| !known.contains(change));
-                    self.inlined.extend(&inlined);
-                    for change in known.into_iter().chain(inlined) {
+                for fence in fences {
+                    for change in self.sources.changes(fence) {
                         new |= self.applies(change, fence);
                         clause.insert(self.number(change));
                     }
@@ -340,8 +332,7 @@ impl<'a> Clauses<'a> {
 
     /// The cheapest changes that prevent all findings so far, in the order of files and lines.
     fn cheapest(&self, control: &dyn Control) -> Option<Vec<Change>> {
-        let cost = |change: &Change| change.cost() + u64::from(self.inlined.contains(change));
-        let costs: Vec<u64> = self.changes.iter().map(cost).collect();
+        let costs: Vec<u64> = self.changes.iter().map(|change| change.cost()).collect();
         let mut go_on = || !control.interrupted();
         let chosen = hitting::solve(&self.clauses, &costs, &mut go_on)?;
         let mut chosen: Vec<Change> = chosen.into_iter().map(|i| self.changes[i]).collect();

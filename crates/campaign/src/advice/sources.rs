@@ -100,21 +100,6 @@ impl<'a> Sources<'a> {
         points.into_iter().map(|(file, at)| Change::Fence { file, at, kind }).collect()
     }
 
-    /// Those in functions that were inlined, where a fence may as well stand between their callers' statements: one there
-    /// may do for many callers.
-    pub(crate) fn changes_inlined(&self, fence: PlacedFence) -> Vec<Change> {
-        let (a, b, kind) = match fence {
-            PlacedFence::Full(a, b) => (a, b, FenceKind::Full),
-            PlacedFence::Stores(a, b) => (a, b, FenceKind::StoreStore),
-            PlacedFence::Order(..) => return Vec::new(),
-        };
-        if self.wrapped(a, b) == [false; 2] {
-            return Vec::new();
-        }
-        let points = self.points_between(&self.locate(a), &self.locate(b), a == b);
-        points.into_iter().map(|(file, at)| Change::Fence { file, at, kind }).collect()
-    }
-
     /// Where in a source a statement is executed whenever a thread goes from one place to another.
     fn points(&self, a: Place, b: Place) -> Vec<(usize, usize)> {
         if let Some((from, to)) = self.parted(a, b) {
