@@ -244,28 +244,6 @@ atomic_int x, y; int r, s, t;";
     assert!(!drawn.contains("rd t"), "{out}");
 }
 
-/// One fence in a function does for all who call it, whether the compiler has inlined it or not.
-#[test]
-fn advice_does_not_depend_on_inlining() {
-    let front = "#include <stdatomic.h>
-atomic_int wants[2], inside;
-static inline __attribute__((always_inline)) void say(int me) {
-    atomic_store_explicit(&wants[me], 1, memory_order_release);
-}
-static inline __attribute__((always_inline)) int other(int me) {
-    return atomic_load_explicit(&wants[1 - me], memory_order_acquire);
-}";
-    let source =
-        two(front, "say(0); if (!other(0)) inside++;", "say(1); if (!other(1)) inside++;", "1");
-    let apart =
-        source.replace("static inline __attribute__((always_inline))", "__attribute__((noinline))");
-    for (name, source) in [("inlined", source), ("apart", apart)] {
-        let (out, _) = explore(name, &source, &["--model", "tso", "--robust", "--fences"]);
-        assert!(out.contains(" 1 change of the source would prevent "), "{name}: {out}");
-        assert_eq!(out.matches("\n+").count(), 2, "{name}: {out}");
-    }
-}
-
 /// That the program needs more memory than it gets is no failure of it.
 #[test]
 fn too_little_memory_is_a_limit() {
