@@ -20,8 +20,9 @@ fn library() -> PathBuf {
 fn compile(name: &str, options: &[&str]) -> PathBuf {
     let suffix: String = options.concat().replace(['-', '=', '/', '"'], "_");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{suffix}"));
-    // Tests run side by side, and several of them use the same program.
-    let temporary = program.with_extension(format!("{:?}", std::thread::current().id()));
+    // Tests run side by side, in one process or in several, and several of them use the same program.
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    let temporary = program.with_extension(format!("{process}-{thread:?}"));
     let done = Command::new("../compile.sh")
         .arg(library())
         .arg(format!("{name}.c"))
