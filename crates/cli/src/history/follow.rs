@@ -1,6 +1,7 @@
 //! `weakspot history --follow`.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -118,7 +119,8 @@ impl Followed<'_> {
                 looked = Instant::now();
             }
             self.tell(&mut current);
-            for together in found.chunk_by(|a, b| a.arrived == b.arrived) {
+            let is_same = |a: &Broken, b: &Broken| Arc::ptr_eq(&a.excerpt, &b.excerpt);
+            for together in found.chunk_by(|a, b| a.arrived == b.arrived && is_same(a, b)) {
                 self.say_violated(&current, &reader, together)?;
                 part(self.job.take());
             }

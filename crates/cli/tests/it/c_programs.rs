@@ -394,3 +394,34 @@ int main(void) {
         assert!(ran.out.contains("certified"), "{}{}", ran.out, ran.err);
     }
 }
+
+/// A mark in the lower bits of a function's address is taken off again, and leads to that function.
+#[test]
+fn functions_with_a_mark() {
+    let source = "#include <assert.h>
+#include <pthread.h>
+static volatile int x, y, a = 9, b = 9;
+static void *none(void *v) { return 0; }
+static void *left(void *v) { x = 1; a = y; return 0; }
+static void *other(void *v) { return 0; }
+static void *right(void *v) { y = 1; b = x; return 0; }
+int main(void) {
+    pthread_t t, u;
+    long one = (long)left | 1, two = (long)right | 1;
+    pthread_create(&t, 0, (void *(*)(void *))(one & ~1L), 0);
+    pthread_create(&u, 0, (void *(*)(void *))(two & ~1L), 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    assert(a || b);
+    return 0;
+}
+";
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("marked.c");
+    std::fs::write(&file, source).expect("a folder");
+    let ran = run(&["robust", "-q", "--model", "tso", file.to_str().expect("UTF-8")], "");
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    // Between two functions there is none.
+    std::fs::write(&file, source.replace("one & ~1L", "one")).expect("a folder");
+    let ran = run(&["robust", "-q", "--model", "tso", file.to_str().expect("UTF-8")], "");
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+}

@@ -376,3 +376,12 @@ fn a_file_that_becomes_shorter() {
     assert_eq!(child.wait().expect("it ends").code(), Some(2));
     std::fs::remove_dir_all(&folder).expect("removed");
 }
+
+/// What a window shows and what the whole log shows are drawn each from its own operations.
+#[test]
+fn a_window_and_the_whole_log_at_once() {
+    let log = "t0: r x 2 @ 11:16\nt1: w x 2 @ 6:7\nt0: r x 0 @ 16:18\n";
+    let ran = run(&["history", "--follow", "--window", "2", "-m", "coherence,lin", "-"], log);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+}

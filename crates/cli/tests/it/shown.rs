@@ -254,6 +254,11 @@ char *big;";
     assert_eq!(code, Some(3), "{out}");
     assert!(out.contains("SC: unknown: the search stopped at the memory limit of 1 KiB"), "{out}");
     assert!(out.contains("allocates more than a") && !out.contains("fails:"), "{out}");
+    // Somebody has five gigabytes.
+    let huge =
+        source.replace("malloc(100000); big[0] = 1;", "malloc(5UL << 30); if (big) big[0] = 1;");
+    let (out, code) = explore("memory", &huge, &[]);
+    assert_eq!(code, Some(3), "{out}");
     let (out, code) = explore("memory", &source, &["--memory", "1GiB", "--color", "always"]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("SC: \x1b[32mno execution fails\x1b[0m ("), "{out}");

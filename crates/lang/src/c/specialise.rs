@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, Span, Value};
 
 use super::draft::{Draft, Op, Step, live};
-use super::memory::{FUNCTIONS, Memory};
+use super::memory::{FUNCTION, FUNCTIONS, Memory};
 use super::parse::ELSEWHERE;
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -374,7 +374,8 @@ impl Writer<'_, '_, '_> {
     /// The function that a number stands for.
     fn function(&self, address: &Expr) -> Option<usize> {
         let Expr::Const(address) = address else { return None };
-        let index = usize::try_from(address.checked_sub(FUNCTIONS)?).ok()?;
+        let distance = address.checked_sub(FUNCTIONS).filter(|d| d % FUNCTION == 0)?;
+        let index = usize::try_from(distance / FUNCTION).ok()?;
         (index < self.world.functions.len()).then_some(index)
     }
 

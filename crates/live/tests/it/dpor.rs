@@ -437,3 +437,44 @@ fn swaps_of_mixed_bytes() {
     }
     assert!(mixed > scaled(300), "{mixed}");
 }
+
+/// Readers and writers of single bytes with hundreds of classes: those that are explored in larger parts by several
+/// are those that one explores.
+#[test]
+fn many_classes_in_parts() {
+    let differs = |system: &System| {
+        let alone = explore(system);
+        [(5, 3), (16, 10), (16, 40)].into_iter().any(|(ahead, most)| {
+            let e = explore_in_parts(system, ahead, most);
+            let repeats = e.executions - e.stopped != alone.traces.len();
+            !e.complete || e.traces != alone.traces || repeats
+        })
+    };
+    // One of sixteen classes was lost once.
+    let write = |addr| Instr::Write(byte(addr), 2);
+    let read = |addr| Instr::Read(byte(addr));
+    let lost = vec![
+        vec![write(0), write(2)],
+        vec![read(1)],
+        vec![read(2), read(1)],
+        vec![write(0), write(1)],
+    ];
+    let random = (0..scaled(300) as u64).map(|seed| {
+        let mut rng = Rng::new(9_000_000 + seed);
+        let thread = |rng: &mut Rng| {
+            let writes = rng.below(2) == 0;
+            let access = |rng: &mut Rng| match (writes, rng.below(4) as u8) {
+                (true, addr) => write(addr),
+                (false, addr) => read(addr),
+            };
+            (0..2 + rng.below(3)).map(|_| access(rng)).collect()
+        };
+        (0..4).map(|_| thread(&mut rng)).collect()
+    });
+    for (i, threads) in std::iter::once(lost).chain(random).enumerate() {
+        let system = System { threads, buffers: Buffers::None, framed: false };
+        if differs(&system) {
+            panic!("program {i}: {:#?}", shrink_system(&system, &differs));
+        }
+    }
+}

@@ -6,8 +6,13 @@
 //! sequences with which it has nothing to do. Here a step may be *taken* whose part is still out. Like one
 //! that sleeps it does not go first until something that it conflicts with is done, so that nothing is
 //! explored twice; but it covers only sequences that it is the beginning of. That may take executions that
-//! are stopped in the end, because only steps that were taken are left. When all that follows it was
-//! handed in it sleeps, for branches that are added from then on.
+//! are stopped in the end, because only steps that were taken are left.
+//!
+//! A branch that is handed out while something else behind the same state is unfinished does not know what will be
+//! found out there, which `dpor` would have added to it before. So it must come to all classes that nobody who was taken begins
+//! by itself: it is explored as if those that are done were only taken, and nobody sleeps. As a program in which these threads do
+//! not go on until a conflict wakes them that is complete, whatever others find. For the same reason nobody who is done sleeps before all
+//! that was handed out from that state is done.
 //!
 //! What a worker finds out about a state on its way, which it does not own, it hands in as a whole
 //! sequence ([`Found`]), which is looked at again here: something else may have been taken from there
@@ -151,7 +156,14 @@ impl DporWhole {
             let Node { sleep, barred, taken, tree, .. } = self.nodes[at as usize].clone();
             Given { agent, sleep, barred, taken, tree }
         });
-        Part { most, way: given.collect(), branch: Some(branch) }
+        let mut way: Vec<Given> = given.collect();
+        // Others are still at work behind this state.
+        if self.nodes[at as usize].children > 0
+            && let Some(last) = way.last_mut()
+        {
+            last.taken.append(&mut last.sleep);
+        }
+        Part { most, way, branch: Some(branch) }
     }
 
     /// What is left of a part, below a state.
@@ -214,7 +226,7 @@ impl Node {
     /// Who was taken and is done sleeps from now on. Not before everything that is to be explored from here
     /// is handed out: branches were added although they do not wake who was taken.
     fn put_to_sleep(&mut self) {
-        if self.tree.is_empty() {
+        if self.tree.is_empty() && self.children == 0 && !self.out {
             self.taken.retain(|agent| !self.done.contains(agent));
             self.sleep.append(&mut self.done);
         }
@@ -263,10 +275,14 @@ impl Whole for DporWhole {
         self.node(at).out = false;
         if rest.early {
             self.end_early(at, agent);
-        } else if rest.left.is_empty() {
+        } else if rest.left.is_empty() && self.node(at).children == 0 {
             self.node(at).sleep.push(agent);
         } else {
-            self.node(at).taken.push(agent);
+            let node = self.node(at);
+            node.taken.push(agent);
+            if rest.left.is_empty() {
+                node.done.push(agent);
+            }
         }
         self.extend(at, agent, rest.left);
         way.iter().for_each(|&at| self.node(at).put_to_sleep());
