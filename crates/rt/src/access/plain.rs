@@ -154,7 +154,9 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
                 rt.private.store(area.addr(), area.len() as usize);
             }
             check(rt, area, what, pc);
-            if !write {
+            if !write && rt.config.trace {
+                // What it has stored before comes before it.
+                settle(rt);
                 rt.looks(area, pc);
             }
             return;

@@ -12,7 +12,6 @@ use weakspot_live::{
 };
 
 use crate::Runtime;
-use crate::access::pending::settle;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::exploration::Exploration;
@@ -180,8 +179,6 @@ impl Runtime {
         if !self.config.trace || area.len() > 8 || !self.shadow.is_of_another(me, area) {
             return;
         }
-        // What it has stored before comes before it.
-        settle(self);
         let (thread, place) = (me as u16, self.reporter.place(pc));
         let Op { kind, len, addr } = area.op(OpKind::Read);
         let (order, old, value) = (Order::Plain, None, Some(area.value()));
