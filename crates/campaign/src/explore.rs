@@ -259,7 +259,7 @@ impl Exploration<'_> {
             let enough = phase.most.is_some_and(|most| heard.executions >= most);
             let bound = phase.bound.filter(|_| enough && limit != Some(Limit::Interrupted));
             self.explored.limit = bound.map(Limit::Preemptions).or(limit);
-            let before = self.explored.limit.is_none().then(|| self.begin_to_count());
+            let before = self.explored.limit.is_none().then(|| self.forget_counts());
             self.take(phase.name, heard);
             if let Some(before) = before {
                 self.explored.findings.show_by(before.clone());
@@ -279,7 +279,7 @@ impl Exploration<'_> {
 
     /// Whoever explores everything also comes to what was executed before, which is not counted twice. What
     /// was found there has fewer preemptions, and is shown.
-    fn begin_to_count(&mut self) -> Findings {
+    fn forget_counts(&mut self) -> Findings {
         let explored = &mut self.explored;
         (explored.executions, explored.steps, explored.transactions) = (0, 0, 0);
         (explored.assumed, explored.left) = (0, 0);

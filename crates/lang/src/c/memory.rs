@@ -25,7 +25,7 @@ pub(super) const TEXTS: Value = 1 << 50;
 /// Where functions are, which cannot be read either.
 pub(super) const FUNCTIONS: Value = 1 << 51;
 /// From one function to the next: the lower bits are free for marks, as compilers leave them.
-pub(super) const FUNCTION: Value = 1 << 12;
+pub(super) const FUNCTION_SIZE: Value = 1 << 12;
 
 /// The distance between the addresses of cells of different kinds.
 const KIND: Value = 1 << 40;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, Span, Value};
 
 use super::draft::{Draft, Op, Step, live};
-use super::memory::{FUNCTION, FUNCTIONS, Memory};
+use super::memory::{FUNCTION_SIZE, FUNCTIONS, Memory};
 use super::parse::ELSEWHERE;
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -374,8 +374,8 @@ impl Writer<'_, '_, '_> {
     /// The function that a number stands for.
     fn function(&self, address: &Expr) -> Option<usize> {
         let Expr::Const(address) = address else { return None };
-        let distance = address.checked_sub(FUNCTIONS).filter(|d| d % FUNCTION == 0)?;
-        let index = usize::try_from(distance / FUNCTION).ok()?;
+        let distance = address.checked_sub(FUNCTIONS).filter(|d| d % FUNCTION_SIZE == 0)?;
+        let index = usize::try_from(distance / FUNCTION_SIZE).ok()?;
         (index < self.world.functions.len()).then_some(index)
     }
 

@@ -173,10 +173,10 @@ const MOST_LOOKED: usize = 16;
 
 impl Runtime {
     /// The only thread that is left reads bytes that are not shared: that is no step, but what others have left there may
-    /// be what an assertion looks at.
+    /// be what an assertion looks at. For executions that are traced.
     pub fn looks(&mut self, area: Area, pc: usize) {
         let me = self.threads.current();
-        if !self.config.trace || area.len() > 8 || !self.shadow.is_of_another(me, area) {
+        if area.len() > 8 || !self.shadow.is_of_another(me, area) {
             return;
         }
         let (thread, place) = (me as u16, self.reporter.place(pc));

@@ -5,7 +5,7 @@ use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
-use crate::c::memory::{FUNCTION, FUNCTIONS, TEXTS, cell};
+use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
 use crate::c::visit::parts;
 use crate::litmus::c::{binary, folded, not};
@@ -115,7 +115,7 @@ impl Lower<'_> {
             return None;
         }
         let index = self.unit.functions.iter().position(|f| f.name == *name)?;
-        Some(FUNCTIONS + FUNCTION * index as Value)
+        Some(FUNCTIONS + FUNCTION_SIZE * index as Value)
     }
 
     /// The type of an expression, which is not evaluated.

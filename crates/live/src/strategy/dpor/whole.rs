@@ -223,8 +223,8 @@ impl DporWhole {
 }
 
 impl Node {
-    /// Who was taken and is done sleeps from now on. Not before everything that is to be explored from here
-    /// is handed out: branches were added although they do not wake who was taken.
+    /// Who was taken and is done sleeps from now on. Not before everything that was to be explored from here is
+    /// done: branches were added although they do not wake who was taken, and rely on nobody who sleeps.
     fn put_to_sleep(&mut self) {
         if self.tree.is_empty() && self.children == 0 && !self.out {
             self.taken.retain(|agent| !self.done.contains(agent));
