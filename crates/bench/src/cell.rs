@@ -160,7 +160,6 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Silent => "silent",
                 Limit::Unrepeatable => "unrepeatable",
                 Limit::Loops => "loops",
-                Limit::Assumptions => "assumptions",
                 Limit::Updates => "updates",
                 Limit::Uncontrolled => "uncontrolled",
                 Limit::Interrupted => "interrupted",

@@ -199,12 +199,10 @@ pub(crate) fn explore_until(
     let explored = &mut exploration.explored;
     explored.course = exploration.course.into_inner();
     explored.course.lines = lines(&exploration.met, &explored.symbols);
-    // Where there is no execution, nothing is said about any.
-    if explored.limit.is_none()
-        && explored.executions > 0
-        && explored.assumed == explored.executions
-    {
-        explored.limit = Some(Limit::Assumptions);
+    // As in "assume what must not be, then fail": no failure is what was to be shown. It may as well be a slip.
+    let all = explored.limit.is_none() && explored.executions > 0;
+    if all && explored.assumed == explored.executions {
+        explored.remarks.insert(0, NEVER_ASSUMED.to_owned());
     }
     Ok(exploration.explored)
 }
@@ -733,6 +731,9 @@ fn assumption(failure: &Failure, symbols: &Symbols) -> Option<String> {
     let is_assumption = |names: &Vec<String>| names.iter().all(|name| name.contains("assume"));
     names.filter(is_assumption)?.into_iter().next()
 }
+
+const NEVER_ASSUMED: &str = "no execution comes to its end: in each an assumption does not hold, and what is behind \
+                             it was never executed";
 
 const VOLATILE: &str = "volatile accesses and those in assembly";
 

@@ -381,7 +381,7 @@ fn answered(
     let why = limit.map_or(String::new(), |limit| {
         format!("unknown: {}; ", limit_text(limit, &Names::default()))
     });
-    let said = say(&counted(explored.executions, "execution"));
+    let said = say(&explored.counted());
     let head = format!("{} {model}: ", plain(explored.program));
     let line = format!("{head}{why}{said}\n");
     Paint(style.color).headline(&line, head.len(), verdict)
@@ -583,7 +583,7 @@ pub fn unserializable_text(
 ) -> String {
     let what =
         if fenced { "with a fence at the end of each, transactions" } else { "transactions" };
-    let executions = counted(explored.executions, "execution");
+    let executions = explored.counted();
     let mut out = format!("{} {model}: {what}: ", plain(explored.program));
     let verdict_at = out.len();
     let _ = match verdict {
@@ -635,6 +635,14 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
 }
 
 impl Explored<'_> {
+    /// How many executions there were; where none came to its end, of those that did not.
+    fn counted(&self) -> String {
+        match (self.executions, self.blocked) {
+            (0, blocked @ 1..) => counted(blocked, "blocked execution"),
+            (executions, _) => counted(executions, "execution"),
+        }
+    }
+
     /// Who is stopped, such as by `--fail-fast`, may not come to say how many steps there were.
     pub(crate) fn knows_steps(&self) -> bool {
         self.steps > 0 || self.executions + self.blocked == 0

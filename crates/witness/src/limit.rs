@@ -96,7 +96,6 @@ impl LimitJson {
             Limit::Silent => none("silent"),
             Limit::Unrepeatable => none("unrepeatable"),
             Limit::Loops => none("loops"),
-            Limit::Assumptions => none("assumptions"),
             Limit::Updates => none("updates"),
             Limit::Uncontrolled => none("uncontrolled"),
         }
@@ -134,7 +133,6 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "conditional" => Limit::Conditional,
         "unrepeatable" => Limit::Unrepeatable,
         "loops" => Limit::Loops,
-        "assumptions" => Limit::Assumptions,
         "updates" => Limit::Updates,
         "uncontrolled" => Limit::Uncontrolled,
         "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
@@ -170,7 +168,6 @@ mod tests {
             Limit::Silent,
             Limit::Unrepeatable,
             Limit::Loops,
-            Limit::Assumptions,
             Limit::Updates,
             Limit::Uncontrolled,
         ];

@@ -108,8 +108,6 @@ pub enum Limit {
     Unrepeatable,
     /// Threads in loops were taken to wait for others, without certainty.
     Loops,
-    /// All executions end because an assumption does not hold.
-    Assumptions,
     /// In executions with store buffers every atomic update waits for the stores before it, and it need not.
     Updates,
     /// The program did something that cannot be controlled.

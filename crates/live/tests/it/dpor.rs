@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
-    Buffers, Instr, State, Steps, System, SystemSize, all_executions, byte, canonical,
+    Buffers, Instr, State, Steps, System, SystemSize, Visit, all_executions, byte, canonical,
     random_system, run, shrink_system, traces,
 };
-use weakspot_live::{Agent, Dpor, DporWhole, Ended, Parts, Strategy};
+use weakspot_live::{Agent, Dpor, DporWhole, Ended, Op, Parts, Strategy};
 
 const SMALL: SystemSize = SystemSize {
     threads: 4,
@@ -23,6 +23,7 @@ const SMALL: SystemSize = SystemSize {
     buffers: Buffers::None,
 };
 
+#[derive(Default)]
 struct Explored {
     traces: BTreeSet<Steps>,
     states: BTreeSet<State>,
@@ -31,59 +32,53 @@ struct Explored {
     complete: bool,
 }
 
-/// Explores it in parts: so many are out at most, with so many executions each.
-fn explore_in_parts(system: &System, ahead: usize, most: u64) -> Explored {
+/// Executes it in parts: so many are out at most, with so many executions each. Says whether that was everything.
+fn run_in_parts(system: &System, (ahead, most): (usize, u64), visit: Visit<'_>) -> bool {
     let mut strategy = Dpor::new(system.buffers != Buffers::None);
     let mut parts = Parts::with(Box::new(DporWhole::new()), None, ahead, most);
-    let mut e = Explored {
-        traces: BTreeSet::new(),
-        states: BTreeSet::new(),
-        executions: 0,
-        stopped: 0,
-        complete: false,
-    };
     while !parts.is_over() {
         let out: Vec<(u64, String)> = std::iter::from_fn(|| parts.hand_out()).collect();
         // The last one is done first: who is fast must not matter.
         for (number, part) in out.into_iter().rev() {
             assert!(strategy.start(&part));
-            let before = e.executions;
+            let mut executions = 0;
             let finished = run(system, &mut strategy, 100_000, &mut |steps, state, ended| {
-                e.executions += 1;
-                if ended == Ended::Stopped {
-                    e.stopped += 1;
-                } else {
-                    e.traces.insert(canonical(system, steps));
-                    e.states.insert(state.clone());
-                }
+                executions += 1;
+                visit(steps, state, ended);
             });
             assert!(finished && strategy.diverged().is_none());
-            let executions = (e.executions - before) as u64;
             assert!(executions <= most);
             assert!(parts.hand_in(number, strategy.rest(), executions));
         }
     }
-    e.complete = parts.complete();
+    parts.complete()
+}
+
+impl Explored {
+    fn note(&mut self, system: &System, steps: &[(Agent, Op)], state: &State, ended: Ended) {
+        self.executions += 1;
+        if ended == Ended::Stopped {
+            self.stopped += 1;
+        } else {
+            self.traces.insert(canonical(system, steps));
+            self.states.insert(state.clone());
+        }
+    }
+}
+
+fn explore_in_parts(system: &System, ahead: usize, most: u64) -> Explored {
+    let mut e = Explored::default();
+    e.complete = run_in_parts(system, (ahead, most), &mut |steps, state, ended| {
+        e.note(system, steps, state, ended);
+    });
     e
 }
 
 fn explore(system: &System) -> Explored {
     let mut strategy = Dpor::new(system.buffers != Buffers::None);
-    let mut e = Explored {
-        traces: BTreeSet::new(),
-        states: BTreeSet::new(),
-        executions: 0,
-        stopped: 0,
-        complete: false,
-    };
+    let mut e = Explored::default();
     let finished = run(system, &mut strategy, 100_000, &mut |steps, state, ended| {
-        e.executions += 1;
-        if ended == Ended::Stopped {
-            e.stopped += 1;
-        } else {
-            e.traces.insert(canonical(system, steps));
-            e.states.insert(state.clone());
-        }
+        e.note(system, steps, state, ended);
     });
     e.complete = strategy.complete();
     assert!(finished && strategy.diverged().is_none());
@@ -477,4 +472,63 @@ fn many_classes_in_parts() {
             panic!("program {i}: {:#?}", shrink_system(&system, &differs));
         }
     }
+}
+
+/// The same with everything that threads do, with and without store buffers: every class, every crash, every way to
+/// end, and everybody who waits for ever is found in parts as alone.
+#[test]
+fn parts_lose_nothing() {
+    let sizes = [(2, 2), (5, 3), (16, 10), (16, 40)];
+    let all = |system: &System, seen: &mut (Ends, BTreeSet<Steps>), parts: Option<_>| {
+        let note = &mut |steps: &[(Agent, Op)], state: &State, ended: Ended| {
+            seen.0.note(system, state, ended);
+            if ended == Ended::Over && state.crash().is_none() {
+                seen.1.insert(canonical(system, steps));
+            }
+        };
+        match parts {
+            Some(size) => run_in_parts(system, size, note),
+            None => {
+                let mut strategy = Dpor::new(system.buffers != Buffers::None);
+                run(system, &mut strategy, 100_000, note) && strategy.complete()
+            }
+        }
+    };
+    let differs = |system: &System| {
+        let mut alone = Default::default();
+        if !all(system, &mut alone, None) {
+            return None;
+        }
+        let lost = sizes.into_iter().find(|&size| {
+            let mut seen = Default::default();
+            all(system, &mut seen, Some(size)) && seen != alone
+        });
+        Some((lost, alone.1.len()))
+    };
+    let mut rng = Rng::new(34);
+    let mut many = 0;
+    for n in 0..scaled(900) {
+        let buffers = [Buffers::None, Buffers::Tso, Buffers::Pso][n % 3];
+        let total = if buffers == Buffers::None { 12 } else { 8 };
+        let kinds = rng.below(16);
+        let size = SystemSize {
+            instrs: 5,
+            total,
+            bytes: 2,
+            buffers,
+            locks: kinds & 1 > 0,
+            loops: kinds & 2 > 0,
+            crashes: kinds & 4 > 0,
+            spawns: kinds & 8 > 0,
+            ..SMALL
+        };
+        let system = random_system(&mut rng, size);
+        let Some((lost, classes)) = differs(&system) else { continue };
+        many += usize::from(classes > 40);
+        if let Some(size) = lost {
+            let lost = |s: &System| differs(s).is_some_and(|(lost, _)| lost.is_some());
+            panic!("program {n}, parts {size:?}: {:#?}", shrink_system(&system, &lost));
+        }
+    }
+    assert!(many > scaled(100), "{many}");
 }

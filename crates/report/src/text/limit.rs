@@ -72,10 +72,6 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
              wrong"
                 .to_owned()
         }
-        Limit::Assumptions => {
-            "each execution ends in an assumption that does not hold, so nothing is said about the program"
-                .to_owned()
-        }
         Limit::Updates => {
             "executions with store buffers let each atomic update wait for the stores before it, which a relaxed one need not"
                 .to_owned()
