@@ -39,6 +39,8 @@ pub mod part;
 pub mod pool;
 pub mod reached;
 pub mod signed;
+pub mod stepped;
 pub mod sweep;
 pub mod terminal;
+pub mod transactions;
 pub mod within;

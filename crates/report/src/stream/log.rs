@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{
-    DelayedRun, DelayedValue, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
+    DelayedRun, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
 };
 
 use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
-use crate::run::object::{Run, RunStep};
-use crate::run::of_log::{did, end, loc_name, of_delay, site, thread_name};
+use crate::run::object::{Run, RunStep, StepKind};
+use crate::run::of_log::{RunValues, did, end, loc_name, of_delay, site, thread_name};
 use crate::text::folding::{folded, left_out};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
@@ -34,7 +34,7 @@ pub struct MonitorAnswer<'a> {
     /// The reports, each with the run that shows it.
     pub reports: &'a [(Overtaking, Option<DelayedRun>)],
     /// What is read and written in these runs, as far as it is known.
-    pub values: &'a [DelayedValue],
+    pub values: RunValues<'a>,
     /// How many reports there were, also of the same positions, and of those that are not listed.
     pub total: u64,
     /// How many of these are not listed.
@@ -403,6 +403,9 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
                 marked: true,
             };
         }
+        // What waits no longer than until the next step is in memory at once.
+        let writes = matches!(step.kind, StepKind::Store | StepKind::Update);
+        let at_once = writes && step.effect.is_none();
         let body = match step.n {
             _ if step.effect.is_some() => vec!["stays in the buffer".to_owned()],
             n if n == access => vec![format!("takes effect before {store}")],
@@ -415,7 +418,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
             source: step.text.clone().filter(|_| !a.sources.is_empty()),
             marked: !body.is_empty(),
             body,
-            memory: String::new(),
+            memory: if at_once { step.cell() } else { String::new() },
         }
     };
     let (commits, events): (Vec<&RunStep>, Vec<&RunStep>) =
