@@ -14,6 +14,9 @@ fn failures_under_sc_hide_others() {
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("then     not known: executions fail under SC already"), "{out}");
     assert!(!out.contains("no execution fails"), "{out}");
+    // Both accesses stand on one line.
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("a fence in p#1 between wr x and rd y at "), "{out}");
     let (out, _) = explore("hidden", &source, &["--model", "tso", "--format", "json"]);
     assert!(out.contains(r#""consequence":"unknown""#), "{out}");
     assert!(!out.contains(r#""consequence":"unnoticed""#), "{out}");

@@ -59,7 +59,8 @@ function inWords(a, one, pair) {
     `${inPlace(store)}, but the store of ${what} waits in the processor's store buffer, where other threads do not see it. Meanwhile `,
     make("code", {}, textOf(a, access)), `${inPlace(access)}${reads} is already done.`)];
   if (helpless) return [...parts, helpless];
-  const between = access.line && store.line && (store.file || "") === (access.file || "") && access.thread === store.thread
+  const together = access.line && store.line && (store.file || "") === (access.file || "") && access.thread === store.thread;
+  const between = together && placeOf(store) === placeOf(access) ? `between the accesses to ${store.location} and ${access.location} at ${placeOf(store)}` : together
     ? `between ${placeOf(store)} and ${placeOf(access)}` : `behind ${placeOf(store) || textOf(a, store)}`;
   // What overtakes a store under PSO is another store, which a cheaper fence holds back.
   const stores = one.run.model === "pso" && ["store", "commit"].includes(access.kind) && !asked;

@@ -366,8 +366,17 @@ fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
         _ => "a fence",
     };
     let thread = thread_name(a.tables, next.thread);
-    let store = at_or_event(a, arc.from.index());
-    Some(format!("{fence} in {thread} between {store} and {}", at_or_event(a, arc.to.index())))
+    let [store, access] = [arc.from, arc.to].map(|event| at_or_event(a, event.index()));
+    if store == access {
+        // What stands on one line is told by what it does.
+        let did = |event: &LogEvent| did(a.tables, &end(event));
+        let store_did = a.log.get(arc.from.index()).map(did)?;
+        return Some(format!(
+            "{fence} in {thread} between {store_did} and {} at {store}",
+            did(next)
+        ));
+    }
+    Some(format!("{fence} in {thread} between {store} and {access}"))
 }
 
 /// The source position of an event, or else its number.
