@@ -23,7 +23,8 @@ use crate::tables::{Measured, Tables};
 /// A name means no program, an end was asked for, or rows cannot be written.
 pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
     let subjects = chosen(&args.programs)?;
-    tables.text(format_args!("{}", bench_head()))?;
+    let columns = tables.columns;
+    tables.text(format_args!("{}", bench_head(columns)))?;
     let mut lines = Rows::with_columns(tables.format, &BENCH_COLUMNS);
     let mut rows: Vec<(usize, BenchRow)> = Vec::new();
     let mut errors = Vec::new();
@@ -38,7 +39,11 @@ pub fn run(args: &ProgramsArgs, tables: &mut Tables<'_>) -> Result<Measured> {
             let row = measure(tables, subject, question, args.timeout)?;
             let is_next = rows.last().is_none_or(|(_, last)| last.name != row.name);
             let program = if is_next { bench_program(&row) } else { String::new() };
-            tables.written(&mut lines, || program + &bench_text(&row), || bench_json(&row))?;
+            tables.written(
+                &mut lines,
+                || program + &bench_text(&row, columns),
+                || bench_json(&row),
+            )?;
             if let BenchEnd::Error(message) = &row.end {
                 errors.push(format!("{}, {}: {message}", row.name, question.key()));
             }

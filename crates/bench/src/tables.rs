@@ -14,6 +14,8 @@ pub struct Tables<'a> {
     pub format: Format,
     /// The rows, each as soon as it is measured.
     pub out: &'a mut dyn Write,
+    /// How wide text may be.
+    pub columns: usize,
     /// Whether somebody has asked for an end.
     pub interrupted: &'a dyn Fn() -> bool,
     /// What ends the table that was begun last.
@@ -67,13 +69,13 @@ fn rounded(value: Value) -> Value {
     }
 }
 
-/// Sentences in lines of at most 80 columns.
-fn paragraph(text: &str) -> String {
+/// Sentences in lines of at most so many columns.
+fn paragraph(text: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {
         let width = word.chars().count();
-        let is_full = used + 1 + width > 80;
+        let is_full = used + 1 + width > columns;
         out.push_str(match (used, is_full) {
             (0, _) => "",
             (_, true) => "\n",
@@ -96,9 +98,9 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// The same for sentences, in lines of 80 columns.
+    /// The same for sentences, in lines of at most 80 columns.
     pub(crate) fn note(&mut self, text: fmt::Arguments<'_>) -> Result<()> {
-        self.text(format_args!("\n{}", paragraph(&text.to_string())))
+        self.text(format_args!("\n{}", paragraph(&text.to_string(), self.columns.min(80))))
     }
 
     /// A row, as a line for people (with its end) or as an object; the next one may be measured if

@@ -92,8 +92,11 @@ pub struct Failed {
 pub enum Consequence {
     /// This failure, by its number among those of the model.
     Fails(usize),
-    /// No execution fails in which the store waits: all were explored in which others do not, or all.
+    /// No execution fails in which the store waits: all were explored in which others do not, or all. None
+    /// fails under SC either.
     Unnoticed,
+    /// No failure came of it but those under SC, which may hide others.
+    AsUnderSc,
     /// That is not known.
     Unknown,
 }

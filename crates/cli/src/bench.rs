@@ -9,6 +9,7 @@ use weakspot_report::plot_svg;
 
 use crate::args::{
     BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
+    When,
 };
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::{interrupt, output, terminal};
@@ -56,7 +57,8 @@ fn drawn(
     interrupt::watch();
     let out = &mut std::io::stdout();
     let (interrupted, show, busy) = (&interrupt::asked, &terminal::show, &terminal::busy);
-    let tables = &mut Tables { format, out, interrupted, end: "", show, busy };
+    let columns = terminal::screen(When::Never).width;
+    let tables = &mut Tables { format, out, columns, interrupted, end: "", show, busy };
     let measured = measure(tables);
     tables.close()?;
     let measured = match measured {

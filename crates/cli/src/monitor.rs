@@ -10,8 +10,8 @@ use weakspot_core::{Limit, LogBatch, LogTables, Model, Names, Verdict};
 use weakspot_input::{PROGRAM_ENDINGS, expand_logs, is_stdin, open_log, read_trace};
 use weakspot_monitor::{Algorithm, Definition, Findings, Form, Refused, Shown, Watch, show};
 use weakspot_report::{
-    LogWitness, MonitorAnswer, ProgramResult, Words, input_hash, limit_text, monitor_news,
-    monitor_statistics, program_summary, program_summary_table,
+    LogWitness, MonitorAnswer, ProgramResult, RunValues, Words, input_hash, limit_text,
+    monitor_news, monitor_statistics, program_summary, program_summary_table,
 };
 use weakspot_trace::{LogError, LogReader, Next};
 
@@ -265,7 +265,7 @@ impl Watched<'_> {
             sources: &[],
             log: watch.kept(),
             reports: &reports,
-            values: &[],
+            values: RunValues::Logged(watch.kept_values()),
             total: watch.total(model),
             unlisted: watch.unlisted(model),
             events: watch.events(),

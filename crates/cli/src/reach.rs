@@ -1,11 +1,11 @@
 //! `weakspot reach`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use weakspot_core::certify::Shows;
-use weakspot_core::{Evidence, Limits, Model, Verdict};
-use weakspot_explore::{reach, reach_kept, reach_together};
+use weakspot_core::{Certified, Evidence, Limits, Model, Program, Verdict};
+use weakspot_explore::{Reach, reach, reach_kept, reach_together};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_table};
@@ -16,7 +16,7 @@ use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
-use weakspot_jobs::reached::{asks_something, plainest};
+use weakspot_jobs::reached::{asks_something, implied_by, is_about_all_runs, plainest};
 use weakspot_jobs::sweep;
 
 /// Answers each program under each model.
@@ -40,12 +40,19 @@ fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramRes
     let mut job = Job::new(&args.common.shared, &args.common.model, "reach", input.name());
     if let Some((source, parsed)) = job.read(input) {
         if asks_something(&parsed.program) {
-            for &model in &args.common.model {
-                let verdict = ask_model(&mut job, &source, &parsed, model, args, limits);
+            let models = args.common.model.iter();
+            let asked: Vec<_> = models
+                .map(|&model| (model, ask_model(&mut job, &source, &parsed, model, args, limits)))
+                .collect();
+            for (model, found) in &asked {
+                let verdict = found.as_ref().and_then(|found| {
+                    let by = implied(&parsed.program, *model, found, &asked);
+                    tell(&mut job, &source, &parsed, (*model, found), by, limits)
+                });
                 job.answer.results.push(ProgramResult {
                     file: job.file.clone(),
                     name: parsed.names.program.clone(),
-                    model: Some(model),
+                    model: Some(*model),
                     verdict,
                 });
             }
@@ -69,7 +76,27 @@ fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramRes
     job.answer
 }
 
-/// The verdict under one model, `None` if there is none.
+/// What was found under one model.
+struct Asked {
+    found: Certified<Reach>,
+    time: Duration,
+    listener: Listener,
+}
+
+/// The weaker model whose answer is one under this one, too, if that is not known otherwise.
+fn implied<'a>(
+    program: &Program,
+    model: Model,
+    asked: &Asked,
+    all: &'a [(Model, Option<Asked>)],
+) -> Option<(Model, &'a Asked)> {
+    let others = || all.iter().filter_map(|(model, asked)| Some((*model, asked.as_ref()?)));
+    let verdicts = others().map(|(model, asked)| (model, &asked.found.verdict));
+    let by = implied_by(model, &asked.found.verdict, verdicts)?;
+    others().find(|(other, _)| *other == by && is_about_all_runs(program))
+}
+
+/// What is found under one model, `None` if there is no answer.
 fn ask_model(
     job: &mut Job<'_, ProgramResult>,
     source: &Source,
@@ -77,33 +104,48 @@ fn ask_model(
     model: Model,
     args: &ReachArgs,
     limits: &Limits,
-) -> Option<Verdict> {
+) -> Option<Asked> {
     let Parsed { program, names, .. } = parsed;
     let start = Instant::now();
     let limits = &job.limits(limits);
-    let listener = &mut Listener::new();
+    let mut listener = Listener::new();
     let found = match (&args.common.processes, args.common.shared.kept_search()) {
-        (None, None) => reach(program, model, args.algorithm, limits, listener),
+        (None, None) => reach(program, model, args.algorithm, limits, &mut listener),
         (None, Some(kept)) => {
             checkpoint::ask(job, kept, ("reach", model), source, limits, |keep| {
-                reach_kept(program, model, keep, limits, listener)
+                reach_kept(program, model, keep, limits, &mut listener)
             })
         }
         (Some(at), _) => cluster::ask(at, ("reach", model), source, limits, |team| {
-            reach_together(program, team, limits, listener)
+            reach_together(program, team, limits, &mut listener)
         }),
     };
-    let found = match found {
-        Ok(found) => found,
+    match found {
+        Ok(found) => Some(Asked { found, time: start.elapsed(), listener }),
         Err(why) => {
             job.refuse_answer(Some(model), source, (program, names), why);
-            return None;
+            None
         }
-    };
-    let time = start.elapsed();
-    let evidence = (found.evidence.clone(), found.certification());
+    }
+}
+
+/// Says what was found, and returns the verdict.
+fn tell(
+    job: &mut Job<'_, ProgramResult>,
+    source: &Source,
+    parsed: &Parsed,
+    (model, asked): (Model, &Asked),
+    by: Option<(Model, &Asked)>,
+    limits: &Limits,
+) -> Option<Verdict> {
+    let Parsed { program, names, .. } = parsed;
+    let Asked { found, time, listener } = asked;
+    // The evidence is that of the weaker model, and was checked there.
+    let answers = by.map_or(found, |(_, by)| &by.found);
+    let evidence = (answers.evidence.clone(), answers.certification());
+    let shown = by.map_or(model, |(weaker, _)| weaker);
     let (evidence, certification) =
-        match job.checkable((program, model), Shows::Everything, limits, evidence) {
+        match job.checkable((program, shown), Shows::Everything, limits, evidence) {
             Ok(checked) => checked,
             Err(why) => {
                 job.refuse_answer(Some(model), source, (program, names), why);
@@ -111,24 +153,25 @@ fn ask_model(
             }
         };
     let unseen = job.shared.format == OutputFormat::Text && job.shared.quiet;
-    let run = match &found.evidence {
+    let run = match &answers.evidence {
         Some(Evidence::Run(run)) if unseen => Some(run.clone()),
         Some(Evidence::Run(run)) => Some(plainest(program, model, run, limits)),
         _ => None,
     };
     let answer = ReachAnswer {
-        head: job.head(model, &found.verdict, time, certification),
+        head: job.head(model, &answers.verdict, *time, certification),
         program,
         names,
         source: &source.text,
-        violation: found.violation.as_ref(),
+        violation: answers.violation.as_ref(),
         run: run.as_ref(),
         searched: found.states,
-        algorithm: found.algorithm,
+        algorithm: answers.algorithm,
+        as_under: by.map(|(weaker, _)| weaker),
         course: listener.course(job.shared),
     };
     let written = job.written(&answer);
-    job.say(&written, &found.verdict);
-    job.write_evidence("reach", source, model, &found.verdict, evidence.as_ref());
-    Some(found.verdict.clone())
+    job.say(&written, &answers.verdict);
+    job.write_evidence("reach", source, model, &answers.verdict, evidence.as_ref());
+    Some(answers.verdict.clone())
 }

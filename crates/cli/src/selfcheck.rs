@@ -1,7 +1,7 @@
 //! `weakspot selfcheck`.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -14,6 +14,7 @@ use crate::args::{OutputFormat, SelfcheckArgs, When};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::signed::signed;
 use weakspot_jobs::terminal::{self, Count};
+use weakspot_jobs::within::or_asked;
 use weakspot_jobs::{interrupt, output};
 
 /// How often progress is shown.
@@ -40,16 +41,16 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
         When::Auto => !args.quiet && is_terminal,
     };
     let drawn = Mutex::new(since);
-    let stop = || interrupt::asked() || since.elapsed() > args.time;
-    let checked = check(&options, &stop, &|so_far: &Checked| {
+    let time = args.time;
+    let stop = move || interrupt::asked() || since.elapsed() > time;
+    let heard = move |so_far: &Checked| {
         if let Ok(mut drawn) = drawn.try_lock()
             && shows
             && drawn.elapsed() > TICK
         {
             *drawn = Instant::now();
             let inputs: u64 = so_far.rounds.iter().sum();
-            let (left, wrong) =
-                (args.time.saturating_sub(since.elapsed()), so_far.disagreements.len());
+            let (left, wrong) = (time.saturating_sub(since.elapsed()), so_far.disagreements.len());
             let (inputs, left) = (Count(inputs), left.as_secs());
             let text = format!(
                 "seed {seed}: {inputs} inputs, {wrong} with different answers, {left} s left"
@@ -59,8 +60,20 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
                 false => eprintln!("{text}"),
             }
         }
-    });
+    };
+    let so_far = Arc::new(Mutex::new(Checked::default()));
+    let (known, rounds) = (Arc::clone(&so_far), options.rounds);
+    let done = or_asked(move || {
+        check(&options, &stop, &|checked: &Checked| {
+            known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(checked);
+            heard(checked);
+        })
+    })?;
     terminal::clear();
+    let is_all = |done: &Checked| rounds.is_some_and(|all| done.rounds.iter().sum::<u64>() >= all);
+    let interrupted = interrupt::asked() && !done.as_ref().is_some_and(is_all);
+    let known = || so_far.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let checked = done.unwrap_or_else(known);
     let files = save(&args.output, seed, &checked.disagreements)?;
     let subjects = Subject::ALL.into_iter().enumerate().map(|(i, subject)| SelfcheckSubject {
         subject: subject.name(),
@@ -73,13 +86,18 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
         disagreements: checked.disagreements.iter().zip(&files).map(shown).collect(),
         without: checked.without.as_deref(),
         time: since.elapsed(),
+        interrupted,
     };
     let text = match args.format {
         OutputFormat::Json => selfcheck_json(&answer),
         _ => selfcheck_text(&answer, args.quiet),
     };
     print!("{}", signed(args.format, &text));
-    Ok(if answer.disagreements.is_empty() { Exit::Holds } else { Exit::Violated })
+    Ok(match answer.disagreements.is_empty() {
+        true if interrupted => Exit::Unknown,
+        true => Exit::Holds,
+        false => Exit::Violated,
+    })
 }
 
 /// Writes the inputs, and says where each of them is, without the endings of their names.

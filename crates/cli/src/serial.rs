@@ -24,16 +24,17 @@ use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 use crate::args::{OutputFormat, SerialArgs, Shared};
 use current::{Current, Taken};
 use show::{Found, Shown};
-use weakspot_input::{Known, TraceOf, hash_file, is_stdin, open_log};
+use weakspot_input::{Input, Known, TraceOf, hash_file, is_stdin, open_log};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::job::{Job, defect, summarise};
-use weakspot_jobs::pool;
+use weakspot_jobs::pool::{self, Answer, Named};
 use weakspot_jobs::sweep;
+use weakspot_jobs::transactions::sort;
 
 /// Asks about the transactions of each log under each model.
 pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
-    let (programs, logs) = program::sort(args)?;
+    let (programs, logs) = sort(args)?;
     if !logs.is_empty() && !args.transaction.is_empty() {
         bail!("--transaction is about lines of programs; logs say themselves what is one");
     }
@@ -49,8 +50,36 @@ pub(crate) fn run(args: &SerialArgs) -> Result<Exit> {
     if args.shared.sweep.is_some() || args.shared.checkpoint.is_some() {
         bail!("--hosts and --checkpoint take programs or logs: ask about them one after the other");
     }
-    let exit = program::run(args, &programs)?;
-    Ok(exit.max(run_logs(args, &logs)?))
+    run_both(args, programs, logs)
+}
+
+/// A program or a log.
+enum Mixed {
+    Program(Input),
+    Log(PathBuf),
+}
+
+impl Named for Mixed {
+    fn name(&self) -> String {
+        match self {
+            Mixed::Program(input) => input.name(),
+            Mixed::Log(log) => log.display().to_string(),
+        }
+    }
+}
+
+/// Programs and logs in one go, so that what is printed is one document.
+fn run_both(args: &SerialArgs, programs: Vec<Input>, logs: Vec<PathBuf>) -> Result<Exit> {
+    let asked = program::Asked::new(args, &programs)?;
+    pool::check_models(&args.shared, &logs, &args.model)?;
+    let programs = programs.into_iter().map(Mixed::Program);
+    let inputs: Vec<Mixed> = programs.chain(logs.into_iter().map(Mixed::Log)).collect();
+    let (exit, results) = pool::run(&inputs, &args.shared, |input| match input {
+        Mixed::Program(program) => asked.answer(program),
+        Mixed::Log(log) => answer_log(args, log),
+    })?;
+    sum_up(args, inputs.len(), &results, "input");
+    Ok(exit)
 }
 
 fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
@@ -67,22 +96,28 @@ fn run_logs(args: &SerialArgs, logs: &[PathBuf]) -> Result<Exit> {
             );
         }
     }
-    let (exit, results) = sweep::run_logs(logs, &args.shared, |log| {
-        let mut asked = Asked::new(args, log, log.display().to_string());
-        asked.answer_all();
-        if let Some(trace) = asked.witness_of.take().filter(|_| !args.shared.quiet) {
-            asked.job.answer.err += &format!("note: the witness is about {}\n", plain(&trace));
-        }
-        asked.job.answer
-    })?;
+    let (exit, results) = sweep::run_logs(logs, &args.shared, |log| answer_log(args, log))?;
     let has_traces = results.iter().any(|result| result.name != result.file);
-    let noun = if has_traces { "trace" } else { "log" };
-    let words = Words { noun, holds: "holds", violated: "violated" };
-    let text = || program_summary(&results, words);
-    summarise(&args.shared, logs.len(), text, |format| {
-        program_summary_table(format, &results, &args.model)
-    });
+    sum_up(args, logs.len(), &results, if has_traces { "trace" } else { "log" });
     Ok(exit)
+}
+
+fn answer_log(args: &SerialArgs, log: &PathBuf) -> Answer<ProgramResult> {
+    let mut asked = Asked::new(args, log, log.display().to_string());
+    asked.answer_all();
+    if let Some(trace) = asked.witness_of.take().filter(|_| !args.shared.quiet) {
+        asked.job.answer.err += &format!("note: the witness is about {}\n", plain(&trace));
+    }
+    asked.job.answer
+}
+
+/// The table of all answers.
+fn sum_up(args: &SerialArgs, inputs: usize, results: &[ProgramResult], noun: &'static str) {
+    let words = Words { noun, holds: "holds", violated: "violated" };
+    let text = || program_summary(results, words);
+    summarise(&args.shared, inputs, text, |format| {
+        program_summary_table(format, results, &args.model)
+    });
 }
 
 /// What is said about a log of one SC execution, without the file that it is in.
@@ -322,6 +357,11 @@ impl<'a> Asked<'a> {
         {
             let place = self.place(current.number, bad.event);
             self.refuse_event(bad, place);
+            return false;
+        }
+        // One of many traces may be empty.
+        if current.follow.count() == 0 && current.id.is_none() && current.limit.is_none() {
+            self.refuse_message(None, "no event in it");
             return false;
         }
         let mut remarks = Vec::new();

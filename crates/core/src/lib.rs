@@ -27,6 +27,7 @@ pub use evidence::fence_proof::{Clause, FenceCosts, FencesClaimed};
 pub use evidence::lrat::{LratError, LratStep, lrat};
 pub use evidence::verdict::{Evidence, Limit, LostProcess, Verdict, Violation};
 pub use evidence::{certify, fence_proof, monitors, reference, why_not};
+pub use execution::delayed_source::DelayedSource;
 pub use execution::event::{Event, Execution, Op, Trace};
 pub use execution::log_cells::LogCells;
 pub use execution::overlapping::Overlapping;

@@ -293,9 +293,17 @@ fn print<I: Named, T>(
                             OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
                             OutputFormat::Text => {
                                 let text = terminal::fitted(&part.out, shared.ascii);
-                                terminal::write_answer(&mut out, &text)?;
+                                if !terminal::write_answer(&mut out, &text)? {
+                                    writeln!(out, "... interrupted")?;
+                                    said.exit = said.exit.max(Exit::Unknown);
+                                }
                             }
-                            format => terminal::write_answer(&mut out, &signed(format, &part.out))?,
+                            format => {
+                                let text = signed(format, &part.out);
+                                if !terminal::write_answer(&mut out, &text)? {
+                                    said.exit = said.exit.max(Exit::Unknown);
+                                }
+                            }
                         }
                     }
                     News::End(time) => {

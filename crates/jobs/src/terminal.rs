@@ -106,7 +106,7 @@ pub fn print(text: fmt::Arguments<'_>) {
     clear();
     let mut out = std::io::stdout().lock();
     let written = write_answer(&mut out, &text.to_string());
-    if let Err(error) = written.and_then(|()| out.flush()) {
+    if let Err(error) = written.and_then(|_| out.flush()) {
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             message(format_args!("error: failed to write to standard output: {error}\n"));
             std::process::exit(2);
@@ -116,7 +116,8 @@ pub fn print(text: fmt::Arguments<'_>) {
 }
 
 /// Writes an answer, up to where somebody asks for an end. If that was before, it is the answer that was asked for.
-pub(crate) fn write_answer(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+/// Whether all of it is written.
+pub(crate) fn write_answer(out: &mut impl Write, text: &str) -> std::io::Result<bool> {
     let is_asked_before = interrupt::asked();
     let mut pieces = in_pieces(text);
     for piece in &mut pieces {
@@ -131,7 +132,7 @@ pub(crate) fn write_answer(out: &mut impl Write, text: &str) -> std::io::Result<
         let are = if left == 1 { "line is" } else { "lines are" };
         message(format_args!("interrupted: {} {are} not printed\n", Count(left as u64)));
     }
-    Ok(())
+    Ok(left == 0)
 }
 
 /// A text in pieces that end where lines do.

@@ -1,5 +1,6 @@
 //! Limits for commands that read one file and say one thing about it, whatever they do on the way.
 
+use std::cell::Cell;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,24 @@ pub fn written(job: impl FnOnce() -> Result<Exit> + Send + 'static) -> Result<Ex
         eprintln!("interrupted; no file is written");
         Exit::Unknown
     }))
+}
+
+/// How long something may take when an end is asked for.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// What `job`, which heeds that somebody asks for an end, comes to; nothing if it then goes on.
+///
+/// # Errors
+///
+/// It has ended without an answer.
+pub fn or_asked<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<Option<T>> {
+    let asked = Cell::new(None);
+    let reached = || {
+        let since = asked.get().or_else(|| interrupt::asked().then(Instant::now));
+        asked.set(since);
+        since.filter(|since| since.elapsed() > PATIENCE).map(|_| Limit::Interrupted)
+    };
+    Ok(until(reached, move || Ok(job()))?.ok())
 }
 
 fn until<T: Send + 'static>(

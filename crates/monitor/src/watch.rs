@@ -5,8 +5,8 @@
 //! the log came through a pipe.
 
 use weakspot_core::{
-    Certified, Claim, DelayedRun, Drain, Limit, LogBatch, LogEvent, LogKind, LogTables, LogValues,
-    Model, NotSc, Overtaking, Verdict, certify, certify::Rejected,
+    Certified, Claim, DelayedRun, Drain, Limit, LogBatch, LogEvent, LogKind, LogTables, LogValue,
+    LogValues, Model, NotSc, Overtaking, Verdict, certify, certify::Rejected,
 };
 
 use crate::engine::Refused;
@@ -33,6 +33,8 @@ pub struct Watch {
     sober: Option<Sober>,
     form: Form,
     kept: Vec<LogEvent>,
+    /// The values of these, as far as the log says them, each with the place of its event.
+    kept_values: Vec<(u32, LogValue)>,
     events: u64,
     values: LogValues,
 }
@@ -70,6 +72,8 @@ impl Claim for Findings {
 
 /// How many events are kept: 16 MiB.
 const KEPT: usize = 1 << 20;
+/// How many of their values: 8 MiB.
+const KEPT_VALUES: usize = 1 << 18;
 /// How many events are gone through again to check reports, all together: some seconds.
 const WORK: usize = 1 << 20;
 
@@ -92,8 +96,8 @@ impl Watch {
             }
             Algorithm::Sober(definition) => sober = Some(Sober::new(definition)),
         }
-        let (kept, values) = (Vec::new(), LogValues::default());
-        Watch { monitors, sober, form, kept, events: 0, values }
+        let (kept, kept_values, values) = (Vec::new(), Vec::new(), LogValues::default());
+        Watch { monitors, sober, form, kept, kept_values, events: 0, values }
     }
 
     /// Follows the next events of the log.
@@ -102,12 +106,24 @@ impl Watch {
     /// When an event cannot be one of an SC execution, or is of too many threads. Those before it
     /// have been followed.
     pub fn follow(&mut self, batch: &LogBatch, tables: &LogTables) -> Result<(), Refused> {
+        self.keep_values(batch);
         match self.values.follow(batch, tables) {
             None => self.follow_events(&batch.events, tables),
             Some((at, refused)) => {
                 self.follow_events(&batch.events[..at], tables)?;
                 Err(Refused::NotSc(refused))
             }
+        }
+    }
+
+    fn keep_values(&mut self, batch: &LogBatch) {
+        let valued = batch.events.iter().enumerate().filter(|(_, event)| event.valued);
+        for ((at, _), &value) in valued.zip(&batch.values) {
+            let place = self.kept.len() + at;
+            if place >= KEPT || self.kept_values.len() >= KEPT_VALUES {
+                return;
+            }
+            self.kept_values.push((place as u32, value));
         }
     }
 
@@ -136,6 +152,12 @@ impl Watch {
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// The values of the first events, as far as the log says them, each with the place of its event.
+    #[must_use]
+    pub fn kept_values(&self) -> &[(u32, LogValue)] {
+        &self.kept_values
     }
 
     /// The first events of the log.
@@ -169,7 +191,8 @@ impl Watch {
     #[must_use]
     pub fn memory(&self) -> usize {
         let monitors: usize = self.monitors.iter().map(|(_, monitor)| monitor.memory()).sum();
-        monitors + self.kept.capacity() * size_of::<LogEvent>()
+        let values = self.kept_values.capacity() * size_of::<(u32, LogValue)>();
+        monitors + self.kept.capacity() * size_of::<LogEvent>() + values
     }
 
     /// How many pairs of source positions were reported under a model.

@@ -65,7 +65,7 @@ pub use run::object::{
     ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, ScSays,
     StepKind,
 };
-pub use run::of_log::{of_delay, of_log};
+pub use run::of_log::{RunValues, of_delay, of_log};
 pub use run::of_schedule::run_of_schedule;
 pub use run::of_steps::{RealStep, of_steps};
 pub use selfcheck::{

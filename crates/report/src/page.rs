@@ -50,9 +50,21 @@ pub fn page_to_ask(tool: &Tool, files: &[String]) -> String {
             let options: String = files.iter().enumerate().map(option).collect();
             include_str!("page/ask.html").replace("@FILES@", &options)
         }
-        "AGAIN" => again(tool, "weakspot serve"),
+        "AGAIN" => {
+            let words = files.iter().map(|file| format!(" {}", quoted(file)));
+            again(tool, &format!("weakspot serve{}", words.collect::<String>()))
+        }
         _ => String::new(),
     })
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// A command with more characters, as a shell makes of `*.c`, is shown only to who asks for it.

@@ -76,8 +76,13 @@ pub struct RealOvertaking<'a> {
 pub enum RealConsequence<'a> {
     /// This failure.
     Fails(&'a RealFailure<'a>),
-    /// No execution fails.
-    Unnoticed,
+    /// No execution fails in which its store waits, alone if executions fail for other reasons.
+    Unnoticed {
+        /// Whether others do.
+        alone: bool,
+    },
+    /// No failure came of it but those under SC.
+    AsUnderSc,
     /// That is not known.
     Unknown,
     /// Nobody has looked.
@@ -279,8 +284,16 @@ fn pair(
             let at = own_frame(failure.frames).map_or(String::new(), |at| format!(" at {at}"));
             Some(format!("fails: {} {}{at}", failure.kind, failure.text))
         }
-        RealConsequence::Unnoticed => {
+        RealConsequence::Unnoticed { alone: false } => {
             Some("unnoticed by these tests: no execution fails".to_owned())
+        }
+        RealConsequence::Unnoticed { alone: true } => {
+            let why = "no execution fails in which only this store waits";
+            Some(format!("unnoticed by these tests: {why}"))
+        }
+        RealConsequence::AsUnderSc => {
+            let why = "executions fail under SC already, and no other failure was found";
+            Some(format!("not known: {why}"))
         }
         RealConsequence::Unknown => Some("not known: no execution that fails was found".to_owned()),
         RealConsequence::NotSought => None,
@@ -534,9 +547,10 @@ fn seen(
     schedule: (&str, Option<u64>),
 ) -> String {
     let seen = format!(
-        "  {:<9}in {}, first in execution {}\n",
+        "  {:<9}in {}{}, first in execution {}\n",
         "seen",
         counted(executions, "execution"),
+        if executions > explored.executions { " with those that were blocked" } else { "" },
         grouped(u128::from(first))
     );
     seen + &again(explored, schedule)

@@ -58,11 +58,16 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         Some(changes) => {
             let asked = changes.iter().filter(|change| change.language).count();
             let count = counted((changes.len() - asked) as u64, "change");
-            let _ = write!(out, "{count} of the source would prevent ");
-            let _ = match advice.findings {
-                1 => writeln!(out, "this; {explorations} more tried that out"),
-                _ => writeln!(out, "all of these pairs; {explorations} more tried that out"),
+            let what = if advice.findings == 1 { "this" } else { "all of these pairs" };
+            let rules = match asked {
+                0 => String::new(),
+                1 => ", and 1 more is asked for by the rules of C11 and Rust".to_owned(),
+                n => format!(", and {n} more are asked for by the rules of C11 and Rust"),
             };
+            let _ = writeln!(
+                out,
+                "{count} of the source would prevent {what}{rules}; {explorations} more tried that out"
+            );
             for change in changes {
                 let RealChange { file, line, what, language, .. } = change;
                 let why = if *language { " (for the rules of C11 and Rust)" } else { "" };

@@ -46,8 +46,8 @@ pub fn real_json(explored: &Explored<'_>, pairs: &RealPairs<'_>) -> String {
             schedule: finding.schedule,
             consequence: match finding.consequence {
                 RealConsequence::Fails(_) => Some("fails"),
-                RealConsequence::Unnoticed => Some("unnoticed"),
-                RealConsequence::Unknown => Some("unknown"),
+                RealConsequence::Unnoticed { .. } => Some("unnoticed"),
+                RealConsequence::AsUnderSc | RealConsequence::Unknown => Some("unknown"),
                 RealConsequence::NotSought => None,
             },
             failure: match finding.consequence {

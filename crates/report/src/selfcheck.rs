@@ -22,6 +22,8 @@ pub struct SelfcheckAnswer<'a> {
     pub without: Option<&'a str>,
     /// How long it took.
     pub time: Duration,
+    /// Whether somebody has ended it before its time.
+    pub interrupted: bool,
 }
 
 /// How much was compared about one kind of inputs.
@@ -81,6 +83,14 @@ pub fn selfcheck_text(answer: &SelfcheckAnswer<'_>, quiet: bool) -> String {
     }
     let time = answer.time.as_secs_f64();
     let _ = match answer.disagreements.len() as u64 {
+        0 if answer.interrupted => {
+            let compared = answer.subjects.iter().map(|subject| subject.compared).sum();
+            let compared = counted(compared, "answer");
+            writeln!(
+                out,
+                "interrupted: {compared} compared so far, which agree (seed {seed}, {time:.1} s)"
+            )
+        }
         0 => writeln!(out, "all answers agree (seed {seed}, {time:.1} s)"),
         n => writeln!(out, "answers differ on {} (seed {seed}, {time:.1} s)", counted(n, "input")),
     };
@@ -101,7 +111,11 @@ pub fn selfcheck_json(answer: &SelfcheckAnswer<'_>) -> String {
         time_s: Duration,
         schema: u32,
     }
-    let verdict = if answer.disagreements.is_empty() { "holds" } else { "violated" };
+    let verdict = match answer.disagreements.is_empty() {
+        true if answer.interrupted => "unknown",
+        true => "holds",
+        false => "violated",
+    };
     let object = Object {
         question: "selfcheck",
         verdict,
@@ -133,6 +147,7 @@ mod tests {
             disagreements: vec![found],
             without: None,
             time: Duration::from_millis(1_500),
+            interrupted: false,
         };
         let text = "out/7-4.weak: TSO: eager and lazy differ\n  shown by weakspot reach out/7-4.weak\n  \
                     again by weakspot selfcheck --seed 7 --round 4\n";

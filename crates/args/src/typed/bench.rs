@@ -95,7 +95,7 @@ pub(crate) struct BenchMonitor {
     #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) addresses: Vec<u32>,
-    /// How many events [default: 4000000].
+    /// How many events each log has [default: 4000000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) events: Option<u32>,
     /// The best of this many rounds counts [default: 5].

@@ -99,6 +99,10 @@ impl Seeker<'_> {
             strategies: Vec::new(),
         };
         let until = self.campaign.control.elapsed() + share;
+        // An execution ends where it fails: what would have come of a pair behind that is not seen.
+        if !self.sc.failures.is_empty() {
+            pairs.findings.iter_mut().for_each(|f| f.consequence = Consequence::AsUnderSc);
+        }
         match &pairs.verdict {
             Verdict::Holds => return Ok(failed),
             Verdict::Unknown(Limit::Overlap) | Verdict::Violated => {}
@@ -124,6 +128,7 @@ impl Seeker<'_> {
             for finding in pairs.findings.iter_mut().filter(|f| f.found.store == store) {
                 finding.consequence = match new.first() {
                     Some(found) => Consequence::Fails(found.failure),
+                    None if !self.sc.failures.is_empty() => Consequence::AsUnderSc,
                     None if steered.limit.is_none() => Consequence::Unnoticed,
                     None => Consequence::Unknown,
                 };

@@ -190,6 +190,8 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
     let late = ways.into_iter().find(|late| !late.is_empty()).unwrap_or_default();
     let mut reported: Vec<String> = Vec::new();
     for (store, by) in late {
+        let until = commits.get(&store).copied().unwrap_or(steps.len());
+        let by = noticed(&steps[..until], store, by);
         let (thread, store) = (names.thread(steps[store].thread), shown(&steps[store]));
         let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
         if reported.len() < MOST_LATE && !reported.contains(&text) {
@@ -197,6 +199,37 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
         }
     }
     reported
+}
+
+/// Of the stores that overtook one until it reached memory, the one that somebody saw who missed that one
+/// afterwards: a fence has to stand before it. Otherwise the first, or the load that did.
+fn noticed(steps: &[TracedStep], store: usize, first: usize) -> usize {
+    if steps[first].kind != OpKind::Commit {
+        return first;
+    }
+    let reads = |step: &TracedStep| matches!(step.kind, OpKind::Read | OpKind::Update);
+    let mut later = (first..steps.len())
+        .filter(|&by| steps[by].kind == OpKind::Commit && steps[by].thread == steps[store].thread);
+    let is_seen = |&by: &usize| {
+        let step = &steps[by];
+        let behind = steps.iter().enumerate().skip(by + 1);
+        let overwritten = behind
+            .clone()
+            .find(|(_, other)| other.kind == OpKind::Commit && other.op().conflicts(step.op()));
+        let until = overwritten.map_or(steps.len(), |(at, _)| at);
+        let sees = |other: &TracedStep| {
+            reads(other) && other.thread != step.thread && other.op().conflicts(step.op())
+        };
+        let mut seen = behind.take_while(|(at, _)| *at < until).filter(|(_, other)| sees(other));
+        seen.any(|(at, reader)| {
+            steps[at + 1..].iter().any(|other| {
+                other.thread == reader.thread
+                    && reads(other)
+                    && other.op().conflicts(steps[store].op())
+            })
+        })
+    };
+    later.find(is_seen).unwrap_or(first)
 }
 
 /// With which steps stores reach memory, by the numbers of both: those to the same bytes do so in their order.

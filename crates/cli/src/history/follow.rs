@@ -230,6 +230,7 @@ impl Followed<'_> {
         let minimal: Vec<Option<HistoryPart>> =
             together.iter().map(minimal).collect::<Result<_, _>>()?;
         let followed = HistoryFollowed {
+            held: None,
             thread_numbers: &excerpt.threads,
             indices: &excerpt.indices,
             operations: *arrived,
@@ -290,6 +291,7 @@ impl Followed<'_> {
         let window = current.following.window();
         let is_checked_whole = current.following.is_checked_whole();
         HistoryFollowed {
+            held: None,
             operations: window.arrived(),
             threads: reader.names().threads.len(),
             variables: reader.names().vars.len(),
@@ -331,6 +333,9 @@ impl Followed<'_> {
                 None => (model, following.verdict(model)),
             })
             .collect();
+        let held = |model: HistoryModel| {
+            following.held().find(|held| held.found.model == model).map(|held| held.arrived)
+        };
         let (ops, names) = (History::new(), OpNames::default());
         let answer = |(model, verdict)| HistoryAnswer {
             head: self.job.head(
@@ -353,7 +358,7 @@ impl Followed<'_> {
             decided_by: following.decided_by(model).map_or("", |by| by.key()),
             implied_by: None,
             minimal: None,
-            followed: Some(followed),
+            followed: Some(HistoryFollowed { held: held(model), ..followed }),
             explored: followed.operations,
         };
         let answers: Vec<HistoryAnswer<'_>> =

@@ -16,7 +16,7 @@ use weakspot_report::{
 
 use crate::args::{MonitorArgs, OutputFormat};
 use weakspot_jobs::exit::Exit;
-use weakspot_jobs::job::Job;
+use weakspot_jobs::job::{Job, style};
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::terminal::fitted;
 
@@ -32,7 +32,10 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let (exit, answers) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {
         let rows: Vec<MonitorRow> = answers.iter().filter_map(|t| t.row.clone()).collect();
-        print!("{}", fitted(&monitor_table(&rows), common.shared.ascii));
+        print!(
+            "{}",
+            fitted(&monitor_table(&rows, style(&common.shared).columns()), common.shared.ascii)
+        );
         for answers in &answers {
             print!("{}", fitted(&answers.details, common.shared.ascii));
         }

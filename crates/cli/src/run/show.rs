@@ -15,9 +15,9 @@ use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
-    RealWait, Run, RunEnd, StepKind, Style, failures_json, failures_text, of_steps, paragraph,
-    real_advice_json, real_advice_text, real_json, real_statistics, real_text, unified_diff,
-    unserializable_json, unserializable_text,
+    RealWait, Run, RunEnd, RunValues, StepKind, Style, failures_json, failures_text, of_steps,
+    paragraph, real_advice_json, real_advice_text, real_json, real_statistics, real_text,
+    unified_diff, unserializable_json, unserializable_text,
 };
 
 use super::{Outcome, Subject, question};
@@ -449,7 +449,7 @@ fn robustness(
                             sources: &logged.sources,
                             log: &logged.events,
                             reports,
-                            values: &evidence.values,
+                            values: RunValues::Known(&evidence.values),
                             total: 1,
                             unlisted: 0,
                             events: logged.events.len() as u64,
@@ -474,7 +474,10 @@ fn robustness(
                     Consequence::Fails(number) => failures
                         .get(number)
                         .map_or(RealConsequence::Unknown, RealConsequence::Fails),
-                    Consequence::Unnoticed => RealConsequence::Unnoticed,
+                    Consequence::Unnoticed => {
+                        RealConsequence::Unnoticed { alone: !failures.is_empty() }
+                    }
+                    Consequence::AsUnderSc => RealConsequence::AsUnderSc,
                     Consequence::Unknown => RealConsequence::Unknown,
                 },
                 accepted: finding.accepted.map(|accepted| match accepted {
@@ -527,7 +530,9 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         written: change.written,
         language: change.language,
     };
-    let diffs = advice.patches.iter().map(|p| unified_diff(&p.file, &p.before, &p.after));
+    // `patch` and `git apply` look for files from where one is.
+    let named = |file: &str| look.subject.program.source_from_here(file);
+    let diffs = advice.patches.iter().map(|p| unified_diff(&named(&p.file), &p.before, &p.after));
     let advice = RealAdvice {
         models: advice.models.clone(),
         findings: advice.findings,

@@ -1,83 +1,64 @@
 //! Programs with transactions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::serial::txn_run;
-use weakspot_core::{Evidence, Limits, Model, Names, Program, ThreadId, Transactions, Verdict};
+use weakspot_core::{Evidence, Limits, Model, Names, Program, Transactions, Verdict};
 use weakspot_explore::{
     FencedProgram, NoAnswer, SerialBy, Serializable, fence_program, serializable,
 };
-use weakspot_input::{Input, LOG_ENDINGS, PROGRAM_ENDINGS, Source, expand, expand_logs, is_log};
+use weakspot_input::{Input, Source};
 use weakspot_lang::Parsed;
-use weakspot_report::{
-    AddedFences, ProgramResult, SERIAL_PROGRAM, SerialProgramAnswer, Words, program_summary,
-    program_summary_table,
-};
+use weakspot_report::{AddedFences, ProgramResult, SERIAL_PROGRAM, SerialProgramAnswer};
 
-use crate::args::{Common, Lines, SerialArgs};
+use crate::args::{Common, SerialArgs};
 use weakspot_jobs::exit::Exit;
-use weakspot_jobs::job::{Job, summarise};
+use weakspot_jobs::job::Job;
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::sweep;
-
-/// The inputs that are programs, and those that are logs. A folder stands for both.
-pub(super) fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
-    if args.language.is_some() {
-        return Ok((expand(&args.files, args.language, &PROGRAM_ENDINGS)?, Vec::new()));
-    }
-    if args.log_format.is_some() {
-        return Ok((Vec::new(), expand_logs(&args.files)?));
-    }
-    let (mut programs, mut logs) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        if path.is_dir() {
-            let folder = std::slice::from_ref(path);
-            let more = expand(folder, None, &PROGRAM_ENDINGS).ok();
-            let more_logs = expand_logs(folder).ok();
-            if more.is_none() && more_logs.is_none() {
-                let endings = PROGRAM_ENDINGS.into_iter().chain(LOG_ENDINGS).collect::<Vec<_>>();
-                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
-            }
-            programs.extend(more.into_iter().flatten());
-            logs.extend(more_logs.into_iter().flatten());
-            continue;
-        }
-        let ending = path.extension();
-        if !is_log(path) && ending.is_some_and(|e| PROGRAM_ENDINGS.iter().any(|&w| e == w)) {
-            programs.extend(expand(std::slice::from_ref(path), None, &PROGRAM_ENDINGS)?);
-        } else {
-            logs.push(path.clone());
-        }
-    }
-    // Standard input can be read only once.
-    Ok((programs, expand_logs(&logs)?))
-}
+use weakspot_jobs::transactions::mark;
 
 /// Asks about the transactions of each program under each model.
 pub(super) fn run(args: &SerialArgs, inputs: &[Input]) -> Result<Exit> {
-    let shared = &args.shared;
-    if args.predict || args.literal {
-        bail!("--predict and --literal are about logs: of programs all schedules are asked about");
-    }
-    pool::check_models(shared, inputs, &args.model)?;
-    if shared.witness.is_some() && (args.fence_transactions || !args.transaction.is_empty()) {
-        bail!(
-            "a witness is about the program as it is written: expected no --fence-transactions and \
-             no --transaction"
-        );
-    }
-    let common = args.of_programs();
-    let limits = Limits { workers: pool::workers(&common, inputs.len()), ..pool::limits(&common) };
-    let asked = |input: &Input| answer(input, args, &common, &limits);
-    let (exit, results) = sweep::run(inputs, shared, asked)?;
-    let words = Words { noun: "program", holds: "holds", violated: "violated" };
-    let text = || program_summary(&results, words);
-    summarise(shared, inputs.len(), text, |format| {
-        program_summary_table(format, &results, &args.model)
-    });
+    let asked = Asked::new(args, inputs)?;
+    let (exit, results) = sweep::run(inputs, &args.shared, |input| asked.answer(input))?;
+    super::sum_up(args, inputs.len(), &results, "program");
     Ok(exit)
+}
+
+/// What is asked about each program.
+pub(super) struct Asked<'a> {
+    args: &'a SerialArgs,
+    common: Common,
+    limits: Limits,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(args: &'a SerialArgs, inputs: &[Input]) -> Result<Asked<'a>> {
+        let shared = &args.shared;
+        if args.predict || args.literal {
+            bail!(
+                "--predict and --literal are about logs: of programs all schedules are asked about"
+            );
+        }
+        pool::check_models(shared, inputs, &args.model)?;
+        if shared.witness.is_some() && (args.fence_transactions || !args.transaction.is_empty()) {
+            bail!(
+                "a witness is about the program as it is written: expected no --fence-transactions \
+                 and no --transaction"
+            );
+        }
+        let common = args.of_programs();
+        let limits = pool::limits(&common);
+        let limits = Limits { workers: pool::workers(&common, inputs.len()), ..limits };
+        Ok(Asked { args, common, limits })
+    }
+
+    pub(super) fn answer(&self, input: &Input) -> Answer<ProgramResult> {
+        answer(input, self.args, &self.common, &self.limits)
+    }
 }
 
 fn answer(
@@ -115,37 +96,6 @@ fn answer(
         job.answer.results.push(result);
     }
     job.answer
-}
-
-/// Marks the lines that the user named.
-fn mark(parsed: &mut Parsed, source: &Source, all: &[Lines]) -> Result<(), String> {
-    for lines in all {
-        let Parsed { program, names, transactions, .. } = parsed;
-        if let Some(wanted) = &lines.thread
-            && !names.threads.iter().any(|name| is_called(name, wanted))
-        {
-            let known = names.threads.join(", ");
-            return Err(format!("no thread is called `{wanted}`; expected one of {known}"));
-        }
-        let threads = |t: ThreadId| match &lines.thread {
-            Some(wanted) => names.threads.get(t.index()).is_some_and(|n| is_called(n, wanted)),
-            None => true,
-        };
-        let (first, last) = (lines.first, lines.last);
-        if !transactions.mark_lines(program, &source.text, &threads, first..=last) {
-            let of = lines.thread.as_ref().map_or(String::new(), |t| format!(" of {t}"));
-            return Err(format!("no instruction{of} stands on lines {first} to {last}"));
-        }
-    }
-    Ok(())
-}
-
-/// Whether a thread has this name. All copies of a thread have that of the thread, and those of a
-/// litmus test go by their numbers, too.
-fn is_called(name: &str, wanted: &str) -> bool {
-    let number = name.strip_prefix('P').filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    let copy = name.split_once('[').map(|(thread, _)| thread);
-    name == wanted || number == Some(wanted) || copy == Some(wanted)
 }
 
 fn ask_model(

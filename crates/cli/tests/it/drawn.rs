@@ -43,7 +43,7 @@ int main(void) {
     assert_eq!(code, Some(1), "{out}");
     let parts = ["wr ratio=1.5", "wr big=4000000000", "wr bits.{a,b}={5,0}"];
     assert_told(&out, &parts);
-    assert_told(&out, &["wr both={i:1075838976,f:2.5}", "wr state=READY", "rd state=READY"]);
+    assert_told(&out, &["={i:1075838976,f:2.5}", "wr state=READY", "rd state=READY"]);
 }
 
 /// A store that waits while many others do: of these only their number is told.

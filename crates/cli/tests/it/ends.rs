@@ -132,7 +132,7 @@ fn small_words() {
     assert_eq!(table.out, expected);
 }
 
-/// Who has seen enough of a long answer ends it, and the exit code is that of what was found.
+/// Who has seen enough of a long answer ends it: that something is missing is said in it and by the exit code.
 #[cfg(unix)]
 #[test]
 fn printing_can_be_interrupted() {
@@ -163,5 +163,24 @@ fn printing_can_be_interrupted() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("interrupted: ") && said.contains(" lines are not printed"), "{said}");
     assert!(rest.len() < 1_000_000 && rest.ends_with('\n'), "{} bytes", rest.len());
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(rest.ends_with("\n... interrupted\n"), "{rest}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
+}
+
+/// The first signal ends comparisons, which are not all that there were to be.
+#[cfg(unix)]
+#[test]
+fn comparisons_can_be_interrupted() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let child = start(&["selfcheck", "--seed", "1", "--time", "60s"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    let since = Instant::now();
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    let output = child.wait_with_output().expect("it ends");
+    // Other tests want the processors, too.
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("interrupted: ") && out.contains("compared so far, which agree"), "{out}");
+    assert!(!out.contains("all answers agree"), "{out}");
+    assert_eq!(output.status.code(), Some(3), "{out}");
 }

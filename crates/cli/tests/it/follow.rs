@@ -322,6 +322,23 @@ fn a_violation_is_told_at_once() {
 }
 
 /// A file has no end: it is waited for until it is time.
+/// Where a violation is held back when following ends, the answer does not say that there is none.
+#[test]
+fn a_violation_that_is_held() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("held.wshist");
+    std::fs::write(&path, "t0: w x 1\nt0: w x 2\nt1: r x 2\nt1: r x 1\n").expect("written");
+    let name = path.to_str().expect("UTF-8");
+    let ran = run(&["history", "--follow", "-q", "--timeout", "700ms", "--model", "sc", name], "");
+    let first = ran.out.lines().next().unwrap_or_default().trim_start_matches(name);
+    assert_eq!(
+        first,
+        " SC: unknown: 4 operations, of which the first 4 violate it unless a value that was read is written again, \
+         but the time to follow it was over (--timeout)"
+    );
+    assert_eq!(ran.code, Some(3));
+}
+
 #[test]
 fn a_file_that_grows() {
     let folder = std::env::temp_dir().join(format!("weakspot-follow-{}", std::process::id()));

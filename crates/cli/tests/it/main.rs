@@ -37,6 +37,7 @@
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `serve`: `weakspot serve`, whom it answers and whom not;
 //! - `terminal`: progress lines, and readers that have gone;
+//! - `told`: an answer says the same in every format;
 //! - `transactions`: `weakspot history` on transactions of databases, and its witnesses;
 //! - `trust`: what verdicts rest on is what the page on it says;
 //! - `transcripts`: commands with their output and exit codes, good input and bad;
@@ -100,6 +101,7 @@ mod shell;
 mod show;
 mod shown;
 mod terminal;
+mod told;
 mod transactions;
 mod transcripts;
 mod trust;

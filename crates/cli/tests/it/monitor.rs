@@ -37,13 +37,13 @@ fn store_buffering() {
 
               t0                    │ t1                      │ memory
               ──────────────────────┼─────────────────────────┼───────
-              1. wr x  at sb.c:4    │                         │
+              1. wr x=1  at sb.c:4  │                         │
                 stays in the buffer │                         │
-              2. rd y  at sb.c:5    │                         │
-                                    │ 3. wr y  at sb.c:9      │
+              2. rd y=0  at sb.c:5  │                         │
+                                    │ 3. wr y=1  at sb.c:9    │ y=1
                                     │ 4. rd x  at sb.c:10     │
                                     │   takes effect before 1 │
-              1. reaches memory     │                         │ x
+              1. reaches memory     │                         │ x=1
               cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
             4 events of 2 threads on 2 locations
             --- exit 1
@@ -66,15 +66,15 @@ fn message_passing_breaks_under_pso_only() {
               fix      a store-store fence in t0 between mp.c:5 and mp.c:6
               reported once, first by event 4; the run that shows it was checked
 
-              t0                    │ t1                      │ memory
-              ──────────────────────┼─────────────────────────┼───────
-              1. wr data  at mp.c:5 │                         │
-                stays in the buffer │                         │
-              2. wr flag  at mp.c:6 │                         │
-                                    │ 3. rd flag  at mp.c:12  │
-                                    │ 4. rd data  at mp.c:13  │
-                                    │   takes effect before 1 │
-              1. reaches memory     │                         │ data
+              t0                       │ t1                       │ memory
+              ─────────────────────────┼──────────────────────────┼────────
+              1. wr data=42  at mp.c:5 │                          │
+                stays in the buffer    │                          │
+              2. wr flag=1  at mp.c:6  │                          │ flag=1
+                                       │ 3. rd flag=1  at mp.c:12 │
+                                       │ 4. rd data  at mp.c:13   │
+                                       │   takes effect before 1  │
+              1. reaches memory        │                          │ data=42
               cycle: 1 -po-> 2 -rf-> 3 -po-> 4 -fr-> 1
             4 events of 2 threads on 2 locations
             --- exit 1
@@ -88,8 +88,8 @@ fn json() {
         &["monitor", "--format", "json", SB],
         "",
         expect![[r#"
-            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"tso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
-            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"pso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"pso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1}
+            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"tso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"tso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","value":1,"of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"corpus/traces/store-buffering.wstrace","question":"monitor","model":"pso","verdict":"violated","certified":true,"violations":[{"store":{"thread":"t0","kind":"wr","location":"x","at":"sb.c:4"},"access":{"thread":"t1","kind":"rd","location":"x","at":"sb.c:10"},"previous":{"thread":"t1","kind":"wr","location":"y","at":"sb.c:9"},"count":1,"event":4,"store_event":1,"cycle":[{"from":1,"link":"po","to":2},{"from":2,"link":"fr","to":3},{"from":3,"link":"po","to":4},{"from":4,"link":"fr","to":1}],"mend":"a fence in t0 between sb.c:4 and sb.c:5","certified":true,"run":{"model":"pso","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"file":"sb.c","line":4,"text":"wr x"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"file":"sb.c","line":5,"text":"rd y"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"file":"sb.c","line":9,"text":"wr y"},{"n":4,"thread":1,"kind":"load","location":"x","file":"sb.c","line":10,"text":"rd x"},{"n":5,"thread":0,"kind":"commit","location":"x","value":1,"of":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":4,"edge":"po"},{"from":4,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}]}}],"threads":2,"locations":2,"reports":1,"unlisted":0,"events":4,"algorithm":"monitor","remarks":[],"time_s":_,"schema":1}
             --- exit 1
         "#]],
     );
@@ -106,19 +106,20 @@ fn dot() {
               graph [fontname="monospace", fontsize=9, splines=line];
               node [shape=box, fontname="monospace", fontsize=9, fixedsize=true];
               edge [fontname="monospace", fontsize=8, arrowsize=0.6];
-              title [shape=plaintext, label="corpus/traces/store-buffering.wstrace under TSO, violation 1", pos="176.2,354.8", width=4.65, height=0.15, fontcolor="#000000"];
-              t0 [shape=plaintext, label="t0", pos="68.6,323.2", width=0.24, height=0.15, fontcolor="#000000"];
-              t1 [shape=plaintext, label="t1", pos="230.9,323.2", width=0.24, height=0.15, fontcolor="#000000"];
-              e0 [label="W x\nwr x\nsb.c:4", pos="68.6,287.6", width=1.38, height=0.55, penwidth=2];
-              e1 [label="R y\nrd y\nsb.c:5", pos="68.6,228.4", width=1.38, height=0.55, penwidth=2];
-              e2 [label="W y\nwr y\nsb.c:9", pos="230.9,169.1", width=0.83, height=0.55, penwidth=2];
-              e3 [label="R x\nrd x\nsb.c:10", pos="230.9,109.9", width=0.83, height=0.55, penwidth=2];
-              e4 [label="x reaches memory", pos="68.6,61.9", width=1.38, height=0.24, style=dashed, color="#b35806"];
+              title [shape=plaintext, label="corpus/traces/store-buffering.wstrace under TSO, violation 1", pos="176.2,366.0", width=4.65, height=0.15, fontcolor="#000000"];
+              init [shape=plaintext, label="initially y=0", pos="47.6,354.8", width=1.07, height=0.15, fontcolor="#555555"];
+              t0 [shape=plaintext, label="t0", pos="74.0,323.2", width=0.24, height=0.15, fontcolor="#000000"];
+              t1 [shape=plaintext, label="t1", pos="241.8,323.2", width=0.24, height=0.15, fontcolor="#000000"];
+              e0 [label="W x=1\nwr x\nsb.c:4", pos="74.0,287.6", width=1.54, height=0.55, penwidth=2];
+              e1 [label="R y=0\nrd y\nsb.c:5", pos="74.0,228.4", width=1.54, height=0.55, penwidth=2];
+              e2 [label="W y=1\nwr y\nsb.c:9", pos="241.8,169.1", width=0.83, height=0.55, penwidth=2];
+              e3 [label="R x\nrd x\nsb.c:10", pos="241.8,109.9", width=0.83, height=0.55, penwidth=2];
+              e4 [label="x=1 reaches memory", pos="74.0,61.9", width=1.54, height=0.24, style=dashed, color="#b35806"];
               b0 [label="", pos="13.9,174.8", width=0.05, height=3.14, style=filled, color="#fdb863"];
-              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="82.4,258.0", pos="e,68.6,248.2 68.6,267.8 68.6,263.3 68.6,258.7 68.6,254.2"];
-              e1 -> e2 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="167.3,209.5", pos="e,200.9,169.1 118.4,228.4 144.0,210.0 170.4,191.0 196.0,172.6"];
-              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="244.6,139.5", pos="e,230.9,129.8 230.9,149.2 230.9,144.8 230.9,140.2 230.9,135.8"];
-              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="166.0,74.9", pos="e,118.4,61.9 200.9,109.9 175.3,95.0 149.0,79.7 123.5,64.9"];
+              e0 -> e1 [color="#222222", fontcolor="#222222", penwidth=2, label="1 po", lp="87.8,258.0", pos="e,74.0,248.2 74.0,267.8 74.0,263.3 74.0,258.7 74.0,254.2"];
+              e1 -> e2 [color="#b35806", fontcolor="#b35806", penwidth=2, label="2 fr", lp="178.3,209.5", pos="e,211.8,169.1 129.3,228.4 154.9,210.0 181.3,191.0 206.9,172.6"];
+              e2 -> e3 [color="#222222", fontcolor="#222222", penwidth=2, label="3 po", lp="255.6,139.5", pos="e,241.8,129.8 241.8,149.2 241.8,144.8 241.8,140.2 241.8,135.8"];
+              e3 -> e4 [color="#b35806", fontcolor="#b35806", penwidth=2, label="4 fr", lp="176.9,74.9", pos="e,129.3,61.9 211.8,109.9 186.3,95.0 160.0,79.7 134.5,64.9"];
               l0 [shape=plaintext, label="po: program order", pos="58.5,33.8", width=1.38, height=0.15, fontcolor="#222222"];
               l1 [shape=plaintext, label="fr: read what is overwritten by", pos="96.9,22.5", width=2.44, height=0.15, fontcolor="#b35806"];
               lb [shape=plaintext, label="bar: a store waits in its buffer", pos="99.6,11.2", width=2.52, height=0.15, fontcolor="#b35806"];
@@ -219,25 +220,25 @@ fn from_a_pipe() {
         &["monitor", "--model", "tso", "--first", "-"],
         log,
         expect![[r#"
-        - TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
+            - TSO: breaks SC: 1 pair of accesses, 1 report in 4 events
 
-          store    a  wr x
-          access   b  rd x
-          after    b  wr y
-          fix      a fence in a between event 1 and event 2
-          reported once, first by event 4; the run that shows it was checked
+              store    a  wr x
+              access   b  rd x
+              after    b  wr y
+              fix      a fence in a between event 1 and event 2
+              reported once, first by event 4; the run that shows it was checked
 
-          a                            │ b                              │ memory
-          ─────────────────────────────┼────────────────────────────────┼───────
-          1. wr x  stays in the buffer │                                │
-          2. rd y                      │                                │
-                                       │ 3. wr y                        │
-                                       │ 4. rd x  takes effect before 1 │
-          1. reaches memory            │                                │ x
-          cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
-        4 events of 2 threads on 2 locations
-        --- exit 1
-    "#]],
+              a                            │ b                              │ memory
+              ─────────────────────────────┼────────────────────────────────┼───────
+              1. wr x  stays in the buffer │                                │
+              2. rd y                      │                                │
+                                           │ 3. wr y                        │ y
+                                           │ 4. rd x  takes effect before 1 │
+              1. reaches memory            │                                │ x
+              cycle: 1 -po-> 2 -fr-> 3 -po-> 4 -fr-> 1
+            4 events of 2 threads on 2 locations
+            --- exit 1
+        "#]],
     );
 }
 

@@ -237,6 +237,7 @@ int main(void) {
     }
     let search = path("search.weak");
     run(&["gen", "family", "lamport", "--size", "9", "-o", &search], "");
+    std::fs::write(path("wide.weak"), crate::told::wide_program()).expect("written");
     for words in [
         "litmus --states --show corpus/litmus/SB.litmus corpus/litmus/MP.litmus corpus/litmus/n6.litmus",
         "litmus corpus/litmus corpus/litmus-c",
@@ -248,6 +249,7 @@ int main(void) {
         "reach --model sc,tso,pso corpus/programs/peterson.weak corpus/programs/dekker-simple.weak",
         "reach --model tso corpus/litmus/SB.litmus corpus/c-programs/dekker.c",
         "reach --timeout 0s corpus/programs/bakery.weak @none.weak",
+        "reach --memory 4MiB @wide.weak",
         "robust corpus/programs/peterson.weak corpus/litmus/SB.litmus corpus/litmus/MP.litmus",
         "robust --trf --model tso corpus/programs/peterson.weak corpus/programs/peterson-fenced.weak",
         "robust --timeout 0s corpus/programs/bakery.weak",

@@ -466,10 +466,9 @@ fn bad_logs() {
         &["serial", "--model", "sc", "-"],
         "",
         expect![[r#"
-            - SC: serializable (in this execution): 0 transactions in 0 events
             --- standard error
-            warning: -: the log has no events
-            --- exit 0
+            error: -: no event in it
+            --- exit 2
         "#]],
     );
 }

@@ -4,6 +4,7 @@ pub mod axioms;
 mod cells;
 pub mod cycle;
 pub(crate) mod delayed;
+pub(crate) mod delayed_source;
 pub(crate) mod event;
 mod link;
 pub(crate) mod log_cells;

@@ -83,10 +83,10 @@ pub const BENCH_COLUMNS: [&str; 21] = [
 
 /// The head of the table.
 #[must_use]
-pub fn bench_head() -> String {
-    let columns =
-        ["question", "algorithm", "verdict", "explored", "RQ", "CPU s", "spread", "peak MiB"];
-    line(columns.map(str::to_owned))
+pub fn bench_head(columns: usize) -> String {
+    let peak = if columns < WIDE { "MiB" } else { "peak MiB" };
+    let names = ["question", "algorithm", "verdict", "explored", "RQ", "CPU s", "spread", peak];
+    line(names.map(str::to_owned), columns)
 }
 
 /// What stands above the rows of a program.
@@ -100,7 +100,7 @@ pub fn bench_program(row: &BenchRow) -> String {
 
 /// A row of the table.
 #[must_use]
-pub fn bench_text(row: &BenchRow) -> String {
+pub fn bench_text(row: &BenchRow, columns: usize) -> String {
     let count = |n: Option<u64>| n.map_or("-".to_owned(), |n| n.to_string());
     let verdict = match &row.end {
         BenchEnd::Holds => "holds".to_owned(),
@@ -110,8 +110,9 @@ pub fn bench_text(row: &BenchRow) -> String {
         BenchEnd::Error(_) => "error".to_owned(),
     };
     let spread = row.spread.zip(row.cpu).filter(|((_, _, runs), cpu)| *runs > 1 && *cpu > 0.0);
-    let before = row.before.map_or(String::new(), |s| format!("{:>48} {s:>13}\n", "before"));
-    line([
+    let indent = if columns < WIDE { 40 } else { 48 };
+    let before = row.before.map_or(String::new(), |s| format!("{:>indent$} {s:>13}\n", "before"));
+    let cells = [
         format!("{} {}", row.question, model_key(row.model)),
         row.algorithm.to_owned(),
         verdict,
@@ -122,11 +123,20 @@ pub fn bench_text(row: &BenchRow) -> String {
             format!("{:.0}%", 100.0 * (most - least) / cpu)
         }),
         row.peak.map_or("-".to_owned(), |b| format!("{:.1}", b as f64 / f64::from(1 << 20))),
-    ]) + &before
+    ];
+    line(cells, columns) + &before
 }
 
-fn line(cells: [String; 8]) -> String {
+/// Narrower tables leave the spread to JSON.
+const WIDE: usize = 79;
+
+fn line(cells: [String; 8], columns: usize) -> String {
     let [question, algorithm, verdict, explored, queries, cpu, spread, peak] = cells;
+    if columns < WIDE {
+        return format!(
+            "{question:10} {algorithm:9} {verdict:10}{explored:>9}{queries:>4}{cpu:>9}{peak:>7}\n"
+        );
+    }
     let text = format!(
         "  {question:10}  {algorithm:9}  {verdict:12} {explored:>10} {queries:>4} {cpu:>8} \
          {spread:>7} {peak:>8}"
@@ -222,7 +232,12 @@ mod tests {
     #[test]
     fn as_a_table() {
         let rows = rows();
-        let text = bench_head() + &bench_program(&rows[0]) + &rows.map(|r| bench_text(&r)).concat();
+        let table = |columns: usize| {
+            let rows_text: String = rows.iter().map(|row| bench_text(row, columns)).collect();
+            bench_head(columns) + &bench_program(&rows[0]) + &rows_text
+        };
+        assert!(table(60).lines().all(|line| line.len() <= 60), "{}", table(60));
+        let text = table(80);
         expect![[r#"
               question    algorithm  verdict        explored   RQ    CPU s  spread peak MiB
             lamport-3: 3 threads, 30 control points, 36 transitions

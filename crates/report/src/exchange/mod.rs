@@ -119,7 +119,7 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 found.push(Finding { related, ..finding(word("kind"), level, message, place) });
             }
             for pair in list(&object["violations"]).filter(|v| v["as_under"].is_null()) {
-                found.push(Finding { level, ..of_pair(pair, &model) });
+                found.push(Finding { level, ..of_pair(pair, &model, &file.file) });
             }
             if !object["store"].is_null() && !object["load"].is_null() {
                 let [store, load] = ["store", "load"].map(|end| {
@@ -177,22 +177,24 @@ impl Finding {
         for (place, _) in &mut self.related {
             place.file = named(&place.file);
         }
-        if let Some(diff) = &mut self.diff {
-            let line = |line: &str| {
-                let mark = ["--- ", "+++ "].into_iter().find(|mark| line.starts_with(mark));
-                mark.map_or(line.to_owned(), |mark| format!("{mark}{}", named(&line[4..])))
-            };
-            *diff = diff.lines().map(|l| line(l) + "\n").collect();
-        }
     }
 }
 
-/// A store and the access that overtakes it.
-fn of_pair(pair: &Value, model: &str) -> Finding {
+/// A store and the access that overtakes it. Those of a program have their lines in its file.
+fn of_pair(pair: &Value, model: &str, file: &str) -> Finding {
     let end = |key: &str| {
         let end = &pair[key];
         let word = |key: &str| end[key].as_str().unwrap_or_default();
-        (place(word("at")), format!("{} {} by {}", word("kind"), word("location"), word("thread")))
+        let (line, column) = (end["line"].as_u64(), end["column"].as_u64());
+        let at = match place(word("at")) {
+            at if at.file.is_empty() => Place { file: file.to_owned(), line, column },
+            at => at,
+        };
+        let what = match end["text"].as_str() {
+            Some(text) => format!("`{text}`"),
+            None => format!("{} {}", word("kind"), word("location")),
+        };
+        (at, format!("{what} by {}", word("thread")))
     };
     let ((store_at, store), (access_at, access)) = (end("store"), end("access"));
     let fix = ["fix", "mend"].iter().find_map(|key| pair[*key].as_str());

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::list;
 
 /// So many steps of a cycle are told.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
 /// `: ...`, or nothing, and a line.
 pub(super) fn of(object: &Value) -> (String, Option<u64>) {
@@ -42,8 +42,13 @@ pub(super) fn of(object: &Value) -> (String, Option<u64>) {
                     Some(cycle) if !cycle.is_empty() => cycle.as_slice(),
                     _ => object["cycle"].as_array().map_or(&[][..], Vec::as_slice),
                 };
-                let whys: Vec<&str> =
-                    cycle.iter().filter_map(|edge| edge["why"].as_str()).collect();
+                let whys: Vec<String> = match word("question") {
+                    Some("history") => operations(&object["run"]),
+                    _ => cycle
+                        .iter()
+                        .filter_map(|edge| Some(edge["why"].as_str()?.to_owned()))
+                        .collect(),
+                };
                 let more = if whys.len() > MOST { "; ..." } else { "" };
                 let told = whys[..whys.len().min(MOST)].join("; ");
                 let line =
@@ -55,6 +60,26 @@ pub(super) fn of(object: &Value) -> (String, Option<u64>) {
             }
         },
     }
+}
+
+/// The operations of a history on a cycle, each with why it comes before the next, and before them those that come
+/// before it.
+fn operations(run: &Value) -> Vec<String> {
+    let on_cycle = |n: &Value| list(&run["cycle"]).any(|edge| edge["from"] == *n);
+    let first =
+        list(&run["relations"]).filter(|edge| edge["edge"] != "rf" && on_cycle(&edge["to"]));
+    let told = first.chain(list(&run["cycle"])).filter_map(|edge| {
+        let why = edge["why"].as_str()?;
+        let Some(step) = list(&run["steps"]).find(|step| step["n"] == edge["from"]) else {
+            return Some(format!("the value at the start: {why}"));
+        };
+        let thread = step["thread"].as_u64().and_then(|thread| usize::try_from(thread).ok());
+        let thread = thread.and_then(|thread| run["threads"][thread]["name"].as_str());
+        let line = step["line"].as_u64().map_or(String::new(), |line| format!(" (line {line})"));
+        let what = step["text"].as_str().unwrap_or_default();
+        Some(format!("{} {what}{line}: {why}", thread.unwrap_or_default()))
+    });
+    told.collect()
 }
 
 /// The line of the first operation of a cycle of transactions or operations.

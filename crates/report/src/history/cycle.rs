@@ -129,7 +129,10 @@ pub(super) fn conflicts(
 /// edge that says that a write w' is older than w, because it comes before a read of w; so it goes
 /// from w to w' and then on to that read. Also the relation that the path is in. `None` for other
 /// cycles.
-fn unrolled(model: HistoryModel, cycle: &HistoryCycle) -> Option<(Vec<HistoryEdge>, Within)> {
+pub(super) fn unrolled(
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+) -> Option<(Vec<HistoryEdge>, Within)> {
     let older = |edge: &HistoryEdge| match edge.why {
         Why::Derived(index) => derivation(cycle, index).filter(|d| d.rule == Rule::Older),
         _ => None,
@@ -170,18 +173,25 @@ fn push_unrolled(
         let reason = reason(show, model, cycle, edge, &[]);
         *out += &lines.edge(edge.from, link(cycle, edge), &reason);
     }
-    let var = show.ops.var(read);
-    let value = show.cell(var, show.read(read));
-    let old = cycle.edges.iter().find_map(|edge| match edge.why {
+    let left = format!("  {}", lines.of(read));
+    *out += &beside_each_other(&left, &reads_old(show, read, overwriting(cycle)), columns);
+}
+
+/// The write of such a cycle that had overwritten what is read.
+pub(super) fn overwriting(cycle: &HistoryCycle) -> Option<u32> {
+    cycle.edges.iter().find_map(|edge| match edge.why {
         Why::Derived(index) => {
             derivation(cycle, index).filter(|d| d.rule == Rule::Older).map(|_| edge.from)
         }
         _ => None,
-    });
-    let by =
-        old.map_or(String::new(), |old| format!(", which {} had overwritten", show.placed(old)));
-    let left = format!("  {}", lines.of(read));
-    *out += &beside_each_other(&left, &format!("reads {value}{by}"), columns);
+    })
+}
+
+/// What a read of an old value reads, and who had overwritten it.
+pub(super) fn reads_old(show: &ShowOps<'_>, read: u32, by: Option<u32>) -> String {
+    let value = show.cell(show.ops.var(read), show.read(read));
+    let by = by.map_or(String::new(), |by| format!(", which {} had overwritten", show.placed(by)));
+    format!("reads {value}{by}")
 }
 
 /// Operations as they stand below each other, in columns.
@@ -267,7 +277,7 @@ fn push_cycle(
 
 /// The derivations that need lines of their own, in the order in which they are shown. The place
 /// in the list is the mark.
-fn marks(cycle: &HistoryCycle) -> Vec<u32> {
+pub(super) fn marks(cycle: &HistoryCycle) -> Vec<u32> {
     let mut marks: Vec<u32> = Vec::new();
     let mut next = 0;
     let add = |edges: &[HistoryEdge], marks: &mut Vec<u32>| {
@@ -296,7 +306,7 @@ fn derivation(cycle: &HistoryCycle, index: u32) -> Option<&Derivation> {
 
 /// Whether the edge's own line says all: the path is one step of program order, reads-from or real
 /// time.
-fn is_plain(derivation: &Derivation) -> bool {
+pub(super) fn is_plain(derivation: &Derivation) -> bool {
     matches!(derivation.path[..], [HistoryEdge { why: Why::Po | Why::Rf | Why::Rt, .. }])
 }
 
@@ -407,28 +417,9 @@ fn push_derivation(
     columns: usize,
 ) {
     let Some(derivation) = derivation(cycle, index) else { return };
-    let (Some(first), Some(last)) = (derivation.path.first(), derivation.path.last()) else {
-        return;
-    };
+    let Some(why) = derived(show, derivation) else { return };
+    let end = derivation.path.last().map_or(String::new(), |last| show.placed(last.to));
     let mark = marks.iter().position(|&mark| mark == index).map_or(0, |mark| mark + 1);
-    let (start, end) = (show.placed(first.from), show.placed(last.to));
-    let why = match derivation.rule {
-        Rule::Older => {
-            let source = show.ops.from(last.to);
-            let source = source.unwrap_or_else(|| initial_write(show.ops.var(last.to)));
-            let source = show.placed(source);
-            format!(
-                "{start} is older than {source}, because {end} comes after it and reads the other"
-            )
-        }
-        Rule::Overtaken { read } => {
-            let read = show.placed(read);
-            format!(
-                "{read} comes before {end}, because {start}, which it reads, is overwritten by it"
-            )
-        }
-        Rule::Ordered => format!("{start} reaches memory before {end}, because it comes before it"),
-    };
     *out += &paragraph(&format!("  ({mark}) {why}:"), columns, 6);
     let mut line = String::new();
     for edge in derivation.path.iter().take(MAX_SHOWN) {
@@ -448,4 +439,27 @@ fn push_derivation(
     let rest = derivation.path.len().saturating_sub(MAX_SHOWN);
     let more = if rest > 0 { format!("... {rest} more ... ") } else { String::new() };
     *out += &paragraph(&format!("      {line}{more}{end}"), columns, 8);
+}
+
+/// Why an order follows from others.
+pub(super) fn derived(show: &ShowOps<'_>, derivation: &Derivation) -> Option<String> {
+    let (first, last) = (derivation.path.first()?, derivation.path.last()?);
+    let (start, end) = (show.placed(first.from), show.placed(last.to));
+    Some(match derivation.rule {
+        Rule::Older => {
+            let source = show.ops.from(last.to);
+            let source = source.unwrap_or_else(|| initial_write(show.ops.var(last.to)));
+            let source = show.placed(source);
+            format!(
+                "{start} is older than {source}, because {end} comes after it and reads the other"
+            )
+        }
+        Rule::Overtaken { read } => {
+            let read = show.placed(read);
+            format!(
+                "{read} comes before {end}, because {start}, which it reads, is overwritten by it"
+            )
+        }
+        Rule::Ordered => format!("{start} reaches memory before {end}, because it comes before it"),
+    })
 }

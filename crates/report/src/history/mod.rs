@@ -105,6 +105,8 @@ pub struct HistoryFollowed<'a> {
     pub window: usize,
     /// How many reads were left out because their writes were not known.
     pub left_out: u64,
+    /// After how many operations the model is violated unless a value is written again, if that was seen.
+    pub held: Option<u64>,
     /// Whether all of it was looked at together when it had ended.
     pub is_checked_whole: bool,
     /// The threads of the window by their numbers in the whole history.
@@ -292,7 +294,14 @@ fn outcome_followed(a: &HistoryAnswer<'_>) -> Option<String> {
                 Limit::Time(_) => "the time to follow it was over (--timeout)".to_owned(),
                 _ => stopped(limit),
             };
-            Some(format!("unknown: {all} without a violation, but {why}"))
+            Some(match followed.held {
+                Some(first) => format!(
+                    "unknown: {all}, of which the first {} violate it unless a value that was read is \
+                     written again, but {why}",
+                    grouped(u128::from(first))
+                ),
+                None => format!("unknown: {all} without a violation, but {why}"),
+            })
         }
     }
 }

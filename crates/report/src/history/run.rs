@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use weakspot_core::{
-    History, HistoryCycle, HistoryModel, HistoryStep, OpKind, Rule, Why, initial_write_var,
+    History, HistoryCycle, HistoryEdge, HistoryModel, HistoryStep, OpKind, Rule, Why,
+    initial_write_var,
 };
 
 use super::ShowOps;
-use super::cycle::reason;
+use super::cycle::{derived, is_plain, marks, overwriting, reads_old, reason, unrolled};
 use crate::run::object::{Run, RunArc, RunLocation, RunStep, RunThread, RunValue, StepKind, cell};
 use crate::text::table::{Paint, Row, Style, draw};
 
@@ -67,31 +68,74 @@ pub(super) fn of_steps(
     Some(run)
 }
 
-/// The operations on a cycle, and why each of them comes before the next.
+/// The operations on a cycle, and why each of them comes before the next; as relations what that follows from.
 pub(super) fn of_cycle(show: &ShowOps<'_>, model: HistoryModel, cycle: &HistoryCycle) -> Run {
     let mut run = empty(show, model);
-    let mut ops: Vec<u32> = cycle.edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+    let arc = |edge: &HistoryEdge| arc(show, model, cycle, edge);
+    if let Some((steps, _)) = unrolled(model, cycle)
+        && let (Some(by), Some(read)) = (overwriting(cycle), steps.last().map(|last| last.to))
+    {
+        // What was read came before what had overwritten it, which came before the read.
+        let (before, after) = steps.split_at(cycle.edges.len() - 1);
+        run.cycle = after.iter().map(&arc).collect();
+        let why = reads_old(show, read, Some(by));
+        run.cycle.push(RunArc { from: number(read), to: number(by), edge: "fr", why });
+        run.relations = before.iter().map(&arc).collect();
+        let source = before.first().map(|edge| edge.from).filter(|&op| number(op) > 0);
+        run.relations.extend(source.map(|source| {
+            let value = show.cell(show.ops.var(read), show.read(read));
+            let why = format!("wrote {value}, which {} reads", show.placed(read));
+            RunArc { from: number(source), to: number(read), edge: "rf", why }
+        }));
+    } else {
+        run.cycle = cycle.edges.iter().map(&arc).collect();
+        for index in marks(cycle).into_iter().take(MAX_STEPS) {
+            let path = cycle.derivations.get(index as usize).map_or(&[][..], |d| &d.path);
+            for arc in path.iter().map(&arc) {
+                if !run.cycle.contains(&arc) && !run.relations.contains(&arc) {
+                    run.relations.push(arc);
+                }
+            }
+        }
+    }
     // What variables hold at the start is no step.
-    ops.retain(|&op| (op as usize) < show.ops.len());
+    let arcs = run.cycle.iter().chain(&run.relations);
+    let mut ops: Vec<u64> = arcs.flat_map(|arc| [arc.from, arc.to]).filter(|&n| n > 0).collect();
     ops.sort_unstable();
     ops.dedup();
-    run.steps = ops.iter().map(|&op| operation(show, u64::from(op) + 1, op)).collect();
-    for edge in &cycle.edges {
-        let n = |op: u32| if initial_write_var(op).is_some() { 0 } else { u64::from(op) + 1 };
-        let relation = match edge.why {
-            Why::Po => "po",
-            Why::Rt => "rt",
-            Why::Rf => "rf",
-            Why::Chosen(_) => "co",
-            Why::Derived(index) => match cycle.derivations.get(index as usize).map(|d| d.rule) {
-                Some(Rule::Overtaken { .. }) => "fr",
-                _ => "co",
-            },
-        };
-        let why = reason(show, model, cycle, edge, &[]);
-        run.cycle.push(RunArc { from: n(edge.from), to: n(edge.to), edge: relation, why });
-    }
+    run.steps = ops.iter().map(|&n| operation(show, n, (n - 1) as u32)).collect();
     run
+}
+
+/// The number of the step that an operation is; what a variable holds at the start is none.
+fn number(op: u32) -> u64 {
+    if initial_write_var(op).is_some() { 0 } else { u64::from(op) + 1 }
+}
+
+/// Why one operation comes before another, in a word and in full.
+fn arc(
+    show: &ShowOps<'_>,
+    model: HistoryModel,
+    cycle: &HistoryCycle,
+    edge: &HistoryEdge,
+) -> RunArc {
+    let derivation = match edge.why {
+        Why::Derived(index) => cycle.derivations.get(index as usize),
+        _ => None,
+    };
+    let relation = match edge.why {
+        Why::Po => "po",
+        Why::Rt => "rt",
+        Why::Rf => "rf",
+        Why::Chosen(_) => "co",
+        Why::Derived(_) => match derivation.map(|d| d.rule) {
+            Some(Rule::Overtaken { .. }) => "fr",
+            _ => "co",
+        },
+    };
+    let because = derivation.filter(|d| !is_plain(d)).and_then(|d| derived(show, d));
+    let why = because.unwrap_or_else(|| reason(show, model, cycle, edge, &[]));
+    RunArc { from: number(edge.from), to: number(edge.to), edge: relation, why }
 }
 
 /// A run of a history without its steps.

@@ -67,5 +67,14 @@ function showCycle(a, run) {
         draw("defs", {}, used.map(marker)), names, nodes, edges)),
     make("p", { class: "legend" }, used.map((e) => make("span", { class: `key ${e}` }, `${e}: ${MEANS[e] || e}`))), words,
     make("ol", {}, cycle.map((c) => make("li", {}, make("span", { class: "code" }, `${c.from} → ${c.to}`),
-      ` ${c.edge}: ${c.why || MEANS[c.edge] || c.edge}`)))];
+      ` ${c.edge}: ${c.why || MEANS[c.edge] || c.edge}`))),
+    ...followsFrom(a, run)];
+}
+
+// The orders of a history that its cycle follows from.
+function followsFrom(a, run) {
+  const told = a.question === "history" ? (run.relations || []).filter((r) => r.why) : [];
+  if (!told.length) return [];
+  return [make("p", {}, "This follows from:"), make("ul", {}, told.map((r) => make("li", {},
+    make("span", { class: "code" }, `${r.from || "start"} → ${r.to}`), ` ${r.edge}: ${r.why}`)))];
 }

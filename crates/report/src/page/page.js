@@ -40,9 +40,15 @@ function overtaking(run) {
 const placeOf = (s) => s.file ? `${s.file}:${s.line}` : s.line ? `line ${s.line}` : "";
 const inPlace = (s) => placeOf(s) ? ` (${placeOf(s)})` : "";
 
+// Fences give SC at best.
+const noFenceHelps = (a) => a.question === "serial" && (a.sc_serializable === "violated"
+  || answers.some((b) => b.question === "serial" && b.model === "sc" && b.verdict === "violated" && subject(b) === subject(a)));
+
 // What happened, for somebody who has never heard of store buffers.
 function inWords(a, one, pair) {
-  if (!pair) return [];
+  const helpless = a.model !== "sc" && noFenceHelps(a) && make("p", {}, make("strong", {}, "No fence helps: "),
+    "the transactions are not serializable under SC either, where stores reach memory at once. They have to keep each other out, by a lock.");
+  if (!pair) return helpless ? [helpless] : [];
   const [store, access] = pair;
   // A litmus test only asks what there is.
   const asked = a.question === "litmus";
@@ -52,9 +58,13 @@ function inWords(a, one, pair) {
   const parts = [make("p", {}, make("strong", {}, asked ? "What happens: " : "What goes wrong: "), `${who} executes `, make("code", {}, textOf(a, store)),
     `${inPlace(store)}, but the store of ${what} waits in the processor's store buffer, where other threads do not see it. Meanwhile `,
     make("code", {}, textOf(a, access)), `${inPlace(access)}${reads} is already done.`)];
-  const between = access.line && store.line && (store.file || "") === (access.file || "") && access.thread === store.thread
+  if (helpless) return [...parts, helpless];
+  const together = access.line && store.line && (store.file || "") === (access.file || "") && access.thread === store.thread;
+  const between = together && placeOf(store) === placeOf(access) ? `between the accesses to ${store.location} and ${access.location} at ${placeOf(store)}` : together
     ? `between ${placeOf(store)} and ${placeOf(access)}` : `behind ${placeOf(store) || textOf(a, store)}`;
-  parts.push(make("p", {}, make("strong", {}, asked ? "What would prevent it: a fence " : "Where the fence goes: "), one.fix ? `${one.fix}.` : `in ${who}, ${between}. It makes the store reach memory first.`,
+  // What overtakes a store under PSO is another store, which a cheaper fence holds back.
+  const stores = one.run.model === "pso" && ["store", "commit"].includes(access.kind) && !asked;
+  parts.push(make("p", {}, make("strong", {}, asked ? "What would prevent it: a fence " : "Where the fence goes: "), one.fix ? `${one.fix}.` : `${stores ? "a store-store fence " : ""}in ${who}, ${between}. It makes the store reach memory first.`,
     !one.fix && a.question !== "fence" && sources.has(a.file) && a.question !== "litmus" && !["monitor", "serial", "history"].includes(a.question)
       && [" ", make("code", {}, document.getElementById("program") ? "fence" : `weakspot fence ${a.file}`), " finds the fewest fences that prevent all such runs."]));
   return parts;
@@ -76,6 +86,7 @@ function showOne(a, one) {
     source = showSource(file, marks, other ? [pair[0].line, other] : null);
     parts.push(source.box);
   }
+  if (a.broken) parts.push(make("p", {}, make("strong", {}, `${a.broken}.`)));
   if (a.question === "history") parts.push(...showCycle(a, run), ...showLog(a, run));
   if (run.steps.length && !(a.question === "history" && (run.cycle || []).length)) parts.push(...showRun(a, run, source));
   if (a.question !== "history" && (run.cycle || []).length) parts.push(make("h3", {}, "Why no order explains it"), ...showCycle(a, run));

@@ -170,7 +170,7 @@ function showRun(a, run, source) {
     if (e.key === "ArrowRight") go(now + 1);
   } },
   button("previous", "previous step", () => now - 1), button("next", "next step", () => now + 1),
-  late.size > 0 && button("late store", "the store that is late", () => run.steps.findIndex((s) => late.has(s.n))),
+  late.size > 0 && button("late store", "late store: where it is issued", () => run.steps.findIndex((s) => late.has(s.n))),
   slider, where, buffered && model !== "SC" && make("span", { class: "toggle", role: "group", "aria-label": "memory model" },
     choice(model, false), choice("SC", true)));
   show();

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use serde::Serialize;
 use weakspot_core::certify::{self, Shows};
 use weakspot_core::machine::Schedule;
-use weakspot_core::{Course, Instr, Names, Program, Quantifier, Value, Verdict, Violation};
+use weakspot_core::{Course, Instr, Model, Names, Program, Quantifier, Value, Verdict, Violation};
 use weakspot_witness::StepJson;
 
 use crate::answer::{Answer, Head};
 use crate::course::{CourseJson, search_json};
-use crate::json::of_program;
+use crate::json::{model_key, of_program};
 use crate::run::drawing::draw;
 use crate::run::object::{Run, RunStep};
 use crate::run::of_schedule::of_schedule;
@@ -37,6 +37,8 @@ pub struct ReachAnswer<'a> {
     pub searched: u64,
     /// The algorithm that decided.
     pub algorithm: &'a str,
+    /// The weaker model under which the same holds, if it follows from that.
+    pub as_under: Option<Model>,
     /// How the search went, if somebody looks at that.
     pub course: Option<&'a Course>,
 }
@@ -62,7 +64,9 @@ impl Answer for ReachAnswer<'_> {
     }
 
     fn is_provable(&self) -> bool {
-        certify::can_show(self.program, self.head.model, Shows::Everything)
+        // A witness is about one model, and under this one nothing is known by itself.
+        self.as_under.is_none()
+            && certify::can_show(self.program, self.head.model, Shows::Everything)
     }
 
     fn explained_by(&self) -> Option<(String, String)> {
@@ -80,6 +84,10 @@ fn reach_text(a: &ReachAnswer<'_>, paint: Paint) -> String {
     let mut out = String::new();
     let _ = write!(out, "{} {} ", plain(&a.names.program), a.head.model);
     let verdict_at = out.len();
+    if let (Verdict::Holds, Some(weaker)) = (a.head.verdict, a.as_under) {
+        let _ = writeln!(out, "holds: {} (as under {weaker}, which allows more)", what_holds(a));
+        return paint.headline(&out, verdict_at, a.head.verdict);
+    }
     let _ = match (a.head.verdict, a.violation) {
         // The complete procedure looks at each thread alone first; that may be enough.
         (Verdict::Holds, _) if a.searched == 0 && a.algorithm == "dual" => {
@@ -157,6 +165,7 @@ fn reach_json(a: &ReachAnswer<'_>) -> String {
         schedule: a.run.map(StepJson::all),
         explored: a.searched,
         algorithm: a.algorithm,
+        as_under: a.as_under.map(model_key),
         run: a.run.and_then(|run| of_schedule(show, a.head.model, run, true)),
         exploration: a.course.and_then(|course| search_json(course, a.head.time, a.searched)),
     };
@@ -178,6 +187,8 @@ struct Body<'a> {
     schedule: Option<Vec<StepJson>>,
     explored: u64,
     algorithm: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_under: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ pub struct Run {
     /// Why SC cannot do this: each step comes before the next, and the last before the first.
     pub cycle: Vec<RunArc>,
     /// The stores that reached memory after a later access of their thread, each with the first
-    /// such access.
+    /// such access, or the one that others noticed.
     pub late: Vec<RunLate>,
     /// Of a long run the numbers of the steps that tell what went wrong; drawings fold the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,7 +1,8 @@
 //! A run from the events of a log, or of a real execution that was executed again.
 
 use weakspot_core::{
-    DelayedCommit, DelayedRun, DelayedValue, End, Known, LogEvent, LogKind, LogTables, Model,
+    DelayedCommit, DelayedRun, DelayedSource, DelayedValue, End, Known, LogEvent, LogKind,
+    LogTables, LogValue, Model,
 };
 
 use super::object::{Run, RunArc, RunLate, RunLocation, RunStep, RunThread, RunValue, StepKind};
@@ -37,6 +38,60 @@ pub fn of_log(
     run
 }
 
+/// What is read and written in runs with a late store.
+#[derive(Clone, Copy, Debug)]
+pub enum RunValues<'a> {
+    /// In the one run that there is.
+    Known(&'a [DelayedValue]),
+    /// In the log that all runs are of, by the places of events.
+    Logged(&'a [(u32, LogValue)]),
+}
+
+impl RunValues<'_> {
+    /// What the event at this place reads, if it is an update, and what it reads or writes.
+    fn of(
+        self,
+        place: usize,
+        (tables, log): (&LogTables, &[LogEvent]),
+        delayed: &DelayedRun,
+    ) -> [Option<RunValue>; 2] {
+        let logged = match self {
+            RunValues::Known(values) => {
+                let known = values.iter().find(|known| known.event == place);
+                return known.map_or([None, None], |known| {
+                    let value =
+                        |value: &Known| value_of(value.bits, known.len, value.in_words.as_deref());
+                    [known.old.as_ref().map(value), known.value.as_ref().map(value)]
+                });
+            }
+            RunValues::Logged(logged) => logged,
+        };
+        let at = |place: usize| {
+            let found = logged.binary_search_by_key(&place, |&(at, _)| at as usize);
+            found.ok().map(|i| logged[i].1)
+        };
+        let kind = log[place].kind;
+        if place != delayed.access || kind == LogKind::Write {
+            let old = at(place).and_then(|value| value.old);
+            return [old, at(place).map(|value| value.value)].map(|v| v.map(RunValue::Number));
+        }
+        // Without the late store it reads something else than what was logged.
+        let read = match delayed.source(log, tables) {
+            Some(DelayedSource::Write(by)) => at(by).map(|value| value.value),
+            Some(DelayedSource::Initial(next)) => {
+                at(next).and_then(|value| value.old).or_else(|| {
+                    let is_read = |e: &LogEvent| e.kind == LogKind::Read && e.loc == log[place].loc;
+                    let read = log[..next].iter().position(is_read)?;
+                    at(read).map(|value| value.value)
+                })
+            }
+            None => None,
+        };
+        let read = read.map(RunValue::Number);
+        if kind == LogKind::Update { [read, None] } else { [None, read] }
+    }
+}
+
 /// The run behind a report: the events on its cycle, then the delayed store, and others on the cycle that
 /// have to be late with it. `sources`: what stands at the sites of the log, if that is known; `values`: what is read and
 /// written in it, as far as it is known.
@@ -45,7 +100,7 @@ pub fn of_delay(
     tables: &LogTables,
     (log, sources): (&[LogEvent], &[String]),
     delayed: &DelayedRun,
-    values: &[DelayedValue],
+    values: RunValues<'_>,
 ) -> Run {
     let mut places: Vec<usize> = delayed.cycle.iter().map(|arc| arc.from.index()).collect();
     places.retain(|&place| place < log.len());
@@ -57,11 +112,7 @@ pub fn of_delay(
         let source = site.checked_sub(1).and_then(|site| sources.get(site));
         step.text =
             source.filter(|s| !s.is_empty()).map(|s| plain(s).into_owned()).or(step.text.take());
-        if let Some(known) = values.iter().find(|known| known.event as u64 + 1 == step.n) {
-            let value = |value: &Known| value_of(value.bits, known.len, value.in_words.as_deref());
-            step.old = known.old.as_ref().map(value);
-            step.value = known.value.as_ref().map(value);
-        }
+        [step.old, step.value] = values.of(step.n as usize - 1, (tables, log), delayed);
     }
     let access = delayed.access as u64 + 1;
     run.init = initial(&run, log, delayed);

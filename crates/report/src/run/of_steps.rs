@@ -119,17 +119,8 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
                     continue;
                 }
                 waiting.retain(|&of| Some(of) != step.of);
-                // What has overtaken it: a load, or another store's way to memory.
-                let behind = step.of.and_then(|of| {
-                    let mut later = run.steps.iter().filter(|s| s.n > of);
-                    let overtakes = |s: &&RunStep| {
-                        s.thread == step.thread
-                            && s.location != step.location
-                            && (s.kind == StepKind::Load || s.of.is_some_and(|by| by > of))
-                    };
-                    later.find(overtakes).map(|s| RunLate { store: of, behind: s.n })
-                });
-                run.late.extend(behind);
+                let late = step.of.and_then(|of| overtaken(&run, of));
+                run.late.extend(late);
             }
             _ => {}
         }
@@ -147,6 +138,36 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
     run.telling = telling(&run);
     run.relations = relations(&run);
     run
+}
+
+/// By what a store was overtaken that reaches memory now: a load, or another store's way to memory. Of several
+/// of these the one that somebody saw who missed the store afterwards, because a fence has to stand before that.
+fn overtaken(run: &Run, of: u64) -> Option<RunLate> {
+    let store = run.step(of)?;
+    let later = || run.steps.iter().filter(|step| step.n > of);
+    let overtakes = |step: &&RunStep| {
+        step.thread == store.thread
+            && step.location != store.location
+            && (step.kind == StepKind::Load || step.of.is_some_and(|by| by > of))
+    };
+    let first = later().find(overtakes)?;
+    let reads = |step: &RunStep| matches!(step.kind, StepKind::Load | StepKind::Update);
+    let missed_by = |thread: usize, n: u64| {
+        let misses = |step: &RunStep| {
+            step.thread == thread && step.location == store.location && reads(step)
+        };
+        later().any(|step| step.n > n && misses(step))
+    };
+    let is_seen = |by: &&RunStep| {
+        let sees = |step: &&RunStep| step.from.is_some() && step.from == by.of.map(ReadFrom::Step);
+        let mut seen = later().filter(|step| step.thread != store.thread && reads(step));
+        seen.any(|step| sees(&step) && missed_by(step.thread, step.n))
+    };
+    let noticed = match first.kind {
+        StepKind::Commit => later().filter(overtakes).find(is_seen),
+        _ => None,
+    };
+    Some(RunLate { store: of, behind: noticed.unwrap_or(first).n })
 }
 
 /// What reads read, and what overwrites that, of the steps that are drawn.
@@ -262,7 +283,11 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             source: step.text.clone(),
             marked: late(step.n).is_some() || step.note.is_some(),
             body,
-            memory: String::new(),
+            memory: match step.kind {
+                StepKind::Store if run.model == "sc" => step.cell(),
+                StepKind::Update => step.cell(),
+                _ => String::new(),
+            },
         }
     };
     // Where nothing tells it, the end does.
@@ -291,6 +316,8 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
 
 #[cfg(test)]
 mod tests {
+    use weakspot_core::Drain;
+
     use super::*;
 
     fn step(
@@ -347,5 +374,30 @@ mod tests {
         assert_eq!(arcs, [(3, "fr", 4), (6, "fr", 1)]);
         assert_eq!(shown(u64::from(u32::MAX), 4), RunValue::Number(-1));
         assert_eq!(shown(0x7fff_1234_5678, 8), RunValue::Name("0x7fff12345678".to_owned()));
+    }
+
+    /// Two stores overtake it, and the other thread sees the second of them before it misses it.
+    #[test]
+    fn a_store_is_late_for_what_others_saw() {
+        use StepKind::{Commit, Load, Store};
+        let threads = ["a#1", "b#2"].map(str::to_owned);
+        let steps = [
+            step(1, 0, Store, "x", 1),
+            step(2, 0, Store, "y", 1),
+            step(3, 0, Commit, "y", 1),
+            step(4, 0, Store, "z", 1),
+            step(5, 0, Commit, "z", 1),
+            step(6, 1, Load, "z", 1),
+            step(7, 1, Load, "x", 0),
+            step(8, 1, Load, "y", 1),
+            step(9, 0, Commit, "x", 1),
+        ];
+        let run = of_steps(Model::Pso(Drain::All), &threads, &steps);
+        assert_eq!(run.late, [RunLate { store: 1, behind: 5 }]);
+        // Nobody misses it: the first one.
+        let missed = |step: &RealStep<'_>| step.n == 7;
+        let unnoticed: Vec<RealStep<'_>> = steps.into_iter().filter(|s| !missed(s)).collect();
+        let run = of_steps(Model::Pso(Drain::All), &threads, &unnoticed);
+        assert_eq!(run.late, [RunLate { store: 1, behind: 3 }]);
     }
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{
-    DelayedRun, DelayedValue, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
+    DelayedRun, End, LogEvent, LogKind, LogTables, Model, Names, Overtaking, Verdict,
 };
 
 use crate::answer::{Answer, Head};
 use crate::json::{model_key, of_record};
-use crate::run::object::{Run, RunStep};
-use crate::run::of_log::{did, end, loc_name, of_delay, site, thread_name};
+use crate::run::object::{Run, RunStep, StepKind};
+use crate::run::of_log::{RunValues, did, end, loc_name, of_delay, site, thread_name};
 use crate::text::folding::{folded, left_out};
 use crate::text::limit::limit_text;
 use crate::text::show::{counted, grouped, plain};
@@ -34,7 +34,7 @@ pub struct MonitorAnswer<'a> {
     /// The reports, each with the run that shows it.
     pub reports: &'a [(Overtaking, Option<DelayedRun>)],
     /// What is read and written in these runs, as far as it is known.
-    pub values: &'a [DelayedValue],
+    pub values: RunValues<'a>,
     /// How many reports there were, also of the same positions, and of those that are not listed.
     pub total: u64,
     /// How many of these are not listed.
@@ -366,8 +366,17 @@ fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
         _ => "a fence",
     };
     let thread = thread_name(a.tables, next.thread);
-    let store = at_or_event(a, arc.from.index());
-    Some(format!("{fence} in {thread} between {store} and {}", at_or_event(a, arc.to.index())))
+    let [store, access] = [arc.from, arc.to].map(|event| at_or_event(a, event.index()));
+    if store == access {
+        // What stands on one line is told by what it does.
+        let did = |event: &LogEvent| did(a.tables, &end(event));
+        let store_did = a.log.get(arc.from.index()).map(did)?;
+        return Some(format!(
+            "{fence} in {thread} between {store_did} and {} at {store}",
+            did(next)
+        ));
+    }
+    Some(format!("{fence} in {thread} between {store} and {access}"))
 }
 
 /// The source position of an event, or else its number.
@@ -403,6 +412,9 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
                 marked: true,
             };
         }
+        // What waits no longer than until the next step is in memory at once.
+        let writes = matches!(step.kind, StepKind::Store | StepKind::Update);
+        let at_once = writes && step.effect.is_none();
         let body = match step.n {
             _ if step.effect.is_some() => vec!["stays in the buffer".to_owned()],
             n if n == access => vec![format!("takes effect before {store}")],
@@ -415,7 +427,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
             source: step.text.clone().filter(|_| !a.sources.is_empty()),
             marked: !body.is_empty(),
             body,
-            memory: String::new(),
+            memory: if at_once { step.cell() } else { String::new() },
         }
     };
     let (commits, events): (Vec<&RunStep>, Vec<&RunStep>) =

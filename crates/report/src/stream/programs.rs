@@ -150,9 +150,9 @@ impl Monitored {
     }
 }
 
-/// The table: interleavings, time, distinct violations under each model.
+/// The table: interleavings, time, distinct violations under each model. In so many columns, if that is possible.
 #[must_use]
-pub fn monitor_table(rows: &[MonitorRow]) -> String {
+pub fn monitor_table(rows: &[MonitorRow], most: usize) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let random = matches!(first.monitored, Monitored::Random { .. });
     let mut head = vec!["program".to_owned(), "interleavings".to_owned(), "time (s)".to_owned()];
@@ -160,7 +160,7 @@ pub fn monitor_table(rows: &[MonitorRow]) -> String {
         head.push("length".to_owned());
     }
     for (model, ..) in &first.found {
-        head.push(format!("violations {model}"));
+        head.push(format!("{} {model}", if most < USUAL { "pairs" } else { "violations" }));
         if random {
             head.push(format!("executions {model}"));
         }
@@ -183,7 +183,7 @@ pub fn monitor_table(rows: &[MonitorRow]) -> String {
         }
         lines.push(line);
     }
-    columns(&lines, 1, USUAL)
+    columns(&lines, 1, most.min(USUAL))
 }
 
 fn interleavings(row: &MonitorRow) -> String {

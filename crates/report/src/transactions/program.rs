@@ -118,6 +118,9 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
     if *a.head.verdict == Verdict::Violated && a.sc == Some(&Verdict::Holds) {
         out.push_str("  note: under SC it is serializable\n");
     }
+    if *a.head.verdict == Verdict::Violated && a.sc == Some(&Verdict::Violated) {
+        out.push_str("  note: under SC it is not serializable either: no fence helps\n");
+    }
     if let (Some((schedule, run, cycle)), true) = (a.run, details) {
         let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };
         out.push('\n');
