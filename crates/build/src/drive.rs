@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs, io, process};
 
 use crate::assembly::{self, Unseen};
+use crate::beside::Beside;
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
 use crate::{bits, endless, unannounced, unused};
@@ -53,17 +54,21 @@ pub fn compile(
                     return Ok(code);
                 }
             }
-            let Some(args) = link else { return Ok(0) };
-            let (code, foreign) = link_traced(&compiler.command, &args)?;
-            if code != 0 || foreign.is_empty() {
-                return Ok(code);
+            let Some(mut args) = link else { return Ok(0) };
+            let beside = Beside::of(&mut args, Some("a.out"));
+            let (mut code, foreign) = link_traced(&compiler.command, &args)?;
+            if code == 0 && !foreign.is_empty() {
+                for file in &foreign {
+                    remark(Remark::Note(format!(
+                        "{file} was not compiled by `weakspot cc`: what it does is not seen"
+                    )));
+                }
+                code = link_with_notes(&compiler.command, &args, &foreign, &temporary.0)?;
             }
-            for file in &foreign {
-                remark(Remark::Note(format!(
-                    "{file} was not compiled by `weakspot cc`: what it does is not seen"
-                )));
+            match beside {
+                Some(beside) if code == 0 => beside.finish().map(|()| 0),
+                _ => Ok(code),
             }
-            link_with_notes(&compiler.command, &args, &foreign, &temporary.0)
         }
     }
 }
@@ -147,7 +152,13 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             step.source
         )));
     }
-    step.to_object.as_ref().map_or(Ok(0), |args| call(compiler, args))
+    let Some(mut args) = step.to_object.clone() else { return Ok(0) };
+    let beside = Beside::of(&mut args, None);
+    let code = call(compiler, &args)?;
+    match beside {
+        Some(beside) if code == 0 => beside.finish().map(|()| 0),
+        _ => Ok(code),
+    }
 }
 
 /// Notes in the object about who compiled it, and what of it cannot be watched.

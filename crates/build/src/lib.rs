@@ -7,6 +7,7 @@
 //! which `build.rs` packs; [`source`] says where statements can be put into a source.
 
 pub mod assembly;
+mod beside;
 pub mod bits;
 pub mod compiler;
 mod drive;

@@ -27,6 +27,8 @@ use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, 
 /// In auto, so many executions and this share of all limits are for a look whether there are few classes of them.
 const LOOK_EXECUTIONS: u64 = 10_000;
 const LOOK_SHARE: u32 = 8;
+/// If no more executions than these are wanted, the look is all: whoever needs no more comes to an end.
+const FEW_EXECUTIONS: u64 = 1000;
 /// Then the preemptions before all executions are explored, and how many executions of these are
 /// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
@@ -293,10 +295,12 @@ impl Exploration<'_> {
     /// for the case that they do not get so far.
     fn look(&mut self, watched: bool) -> Result<Option<Findings>> {
         let question = self.campaign.question;
-        let left = self.time_left() / LOOK_SHARE;
-        let share = question.executions.map(|most| most / u64::from(LOOK_SHARE));
-        let most = share.unwrap_or(u64::MAX).min(LOOK_EXECUTIONS);
-        if left.is_zero() || most == 0 {
+        let few = question.executions.is_some_and(|most| most <= FEW_EXECUTIONS);
+        let share = if few { 1 } else { LOOK_SHARE };
+        let left = self.time_left() / share;
+        let most = question.executions.map_or(u64::MAX, |most| most / u64::from(share));
+        let most = most.min(LOOK_EXECUTIONS);
+        if left.is_zero() {
             return Ok(None);
         }
         let plan = look_plan(watched);
@@ -307,7 +311,7 @@ impl Exploration<'_> {
             self.follow_until(&phase, left, phase.most, &self.explored.shared, enough)?;
         let limit = self.limit_of(&phase, &heard, &ended)?;
         let ends = matches!(limit, None | Some(Limit::Interrupted | Limit::Loops));
-        if ends || heard.is_enough(self.until) {
+        if ends || few || heard.is_enough(self.until) {
             let found = heard.has_findings() && limit != Some(Limit::Interrupted);
             self.explored.limit = limit;
             self.take(name, heard);

@@ -89,9 +89,6 @@ impl Fake<'_> {
             if (start.stop)() {
                 return Ok(Ended::Stopped);
             }
-            if config.executions > 0 && executions >= config.executions {
-                break "limit";
-            }
             let begun = strategy.begin();
             if let (false, Some(parts), Some((number, _))) = (begun, &mut parts, &part) {
                 assert!(parts.hand_in(*number, strategy.rest(), executions - before));
@@ -103,6 +100,10 @@ impl Fake<'_> {
             }
             if !begun {
                 break if strategy.complete() { "complete" } else { "incomplete" };
+            }
+            // Only if there is another one is the limit in its way.
+            if config.executions > 0 && executions >= config.executions {
+                break "limit";
             }
             watch.begin();
             let mut schedule = Choices::new();

@@ -120,10 +120,28 @@ fn auto_begins_with_a_look() {
     assert_eq!(broken.strategies, ["dpor"]);
     assert_eq!(broken.executions, explored.executions);
     assert_eq!(broken.models[0].verdict, Verdict::Violated);
-    // Executions that are numbered are for strategies that find what is easy to read.
     let one = Question { executions: Some(1), ..auto };
     let answer = ask(&one, &Fake::new(&pairs(1, 1)), &Steady::new(None));
-    assert_eq!((answer.strategies, answer.executions), (vec!["bounded"], 1));
+    assert_eq!((answer.strategies, answer.executions), (vec!["dpor"], 1));
+}
+
+/// Few executions are enough where there are no more, and where there are, the limit is said.
+#[test]
+fn as_many_executions_as_it_takes() {
+    let auto = question(Strategy::Auto, &[Model::Tso]);
+    let clean = fenced();
+    let all = ask(&auto, &Fake::new(&clean), &Steady::new(None)).executions;
+    assert!((2..8).contains(&all), "{all}");
+    for most in 1..=8 {
+        let limited = Question { executions: Some(most), ..auto.clone() };
+        let answer = ask(&limited, &Fake::new(&clean), &Steady::new(None));
+        let expected = match most >= all {
+            true => Verdict::Holds,
+            false => Verdict::Unknown(Limit::Executions(most)),
+        };
+        assert_eq!(answer.models[0].verdict, expected, "{most} of {all}");
+        assert_eq!(answer.executions, most.min(all));
+    }
 }
 
 /// Whenever Ctrl-C comes: nothing holds that was not explored, and no finding is lost.

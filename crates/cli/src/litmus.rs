@@ -145,6 +145,7 @@ impl Litmus<'_> {
             Err(message) => (None, Some(message)),
         };
         let wanted = self.args.show.as_deref();
+        let asked = wanted.and_then(|wanted| parsed.asked_state(wanted).ok());
         // The run of a picture is the one that decides.
         let is_shown = wanted.is_some() || common.shared.format.is_picture();
         let reason = match (&run, &not_shown) {
@@ -163,7 +164,7 @@ impl Litmus<'_> {
             None => Vec::new(),
         };
         let shown = LitmusShown {
-            wanted: wanted.unwrap_or_default(),
+            wanted: asked.as_ref().map_or("", |asked| &asked.text),
             run: run.as_ref(),
             why_not: reason.as_ref().map(|reason| reason.as_ref().map_err(|&why| why)),
         };
@@ -223,7 +224,7 @@ impl Litmus<'_> {
         found: &Outcomes<'_>,
     ) -> Option<Result<WhyNot, NoReason>> {
         let wanted = self.args.show.as_deref().filter(|wanted| !wanted.trim().is_empty())?;
-        let components: Vec<_> = parsed.final_values(wanted).ok()?.into_iter().collect();
+        let components = parsed.asked_state(wanted).ok()?.components?;
         if found.stopped.is_some() || components.is_empty() {
             return None;
         }
@@ -255,10 +256,10 @@ impl Litmus<'_> {
                 None => return Ok(None),
             }
         } else {
-            let components = parsed.final_values(wanted).map_err(|e| format!("--show: {e}"))?;
+            let asked = parsed.asked_state(wanted).map_err(|e| format!("--show: {e}"))?;
             let mut chosen = None;
             found.set.for_each(|row| {
-                if components.iter().all(|&(c, v)| row[c] == v) {
+                if asked.prop.holds(row) {
                     chosen = Some(row.to_vec());
                 }
                 chosen.is_none()

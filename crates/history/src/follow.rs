@@ -201,10 +201,13 @@ impl Following {
             return Ok(());
         }
         let excerpt = self.window.excerpt(at_end).map_err(Stopped::Refused)?;
+        let mut whole = None;
         if at_end {
             if let Some(mut settled) = self.settled.take() {
                 self.is_linearizable = settled.finish().is_some();
             }
+            // What is wrong with the log as a whole is said first: then no violation of it counts.
+            whole = self.whole()?;
             for Held { broken, .. } in std::mem::take(&mut self.held) {
                 self.open.retain(|&other| other != broken.found.model);
                 found.push(broken);
@@ -214,10 +217,28 @@ impl Following {
             self.checked = Some(arrived);
             self.look(excerpt, at_end, found, progress)?;
         }
-        match self.log.take_if(|_| at_end) {
-            Some(log) => self.check_whole(&log, found, progress),
-            None => Ok(()),
+        match whole {
+            Some(whole) if !self.open.is_empty() => {
+                self.undecided.clear();
+                self.is_checked_whole = true;
+                self.limits.time = self.time;
+                self.look(whole, true, found, progress)
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// All operations of a history that has ended, if they were kept, do not fit into a window, and something is
+    /// not known about them yet.
+    fn whole(&mut self) -> Result<Option<Excerpt>, Stopped> {
+        let is_known = self.window.is_whole() || self.is_linearizable;
+        let is_long = self.window.arrived() > History::MOST as u64 / 8;
+        let Some(log) = self.log.take().filter(|_| !is_known && !is_long) else { return Ok(None) };
+        let mut whole = Window::new(self.window.arrived() as usize);
+        let initial = self.window.initials();
+        log.ops().for_each(|op| whole.add(op, &initial));
+        let excerpt = whole.excerpt(true).map_err(Stopped::Refused)?;
+        Ok((whole.left_out() == 0).then_some(excerpt))
     }
 
     /// Checks operations, all that there are if the history has ended.
@@ -281,30 +302,6 @@ impl Following {
                 (var, value)
             })
             .collect()
-    }
-
-    /// Checks a history that has ended as a whole, for the models of which nothing is known yet.
-    fn check_whole(
-        &mut self,
-        log: &KeptLog,
-        found: &mut Vec<Broken>,
-        progress: &mut dyn Progress,
-    ) -> Result<(), Stopped> {
-        let is_known = self.window.is_whole() || self.is_linearizable || self.open.is_empty();
-        if is_known || self.window.arrived() > History::MOST as u64 / 8 {
-            return Ok(());
-        }
-        let mut whole = Window::new(self.window.arrived() as usize);
-        let initial = self.window.initials();
-        log.ops().for_each(|op| whole.add(op, &initial));
-        let excerpt = whole.excerpt(true).map_err(Stopped::Refused)?;
-        if whole.left_out() > 0 {
-            return Ok(());
-        }
-        self.undecided.clear();
-        self.is_checked_whole = true;
-        self.limits.time = self.time;
-        self.look(excerpt, true, found, progress)
     }
 
     /// What is found about an excerpt; with a choice for each model, where it is open what reads read.

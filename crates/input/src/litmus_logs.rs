@@ -151,15 +151,21 @@ fn state(line: &str) -> Option<LoggedState> {
     Some(LoggedState(state))
 }
 
-/// A value as it is compared: numbers in decimal.
+/// A value as it is compared: numbers in decimal. Not all tools write numbers of 64 bits without a sign as
+/// such: 18446744073709551615 is -1.
 fn number(value: &str) -> String {
     let (sign, digits) = match value.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", value),
     };
-    match digits.strip_prefix("0x").map(|hex| u128::from_str_radix(hex, 16)) {
-        Some(Ok(n)) => format!("{sign}{n}"),
-        _ => value.to_owned(),
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => u128::from_str_radix(hex, 16).ok(),
+        None => digits.parse().ok(),
+    };
+    match (number, number.and_then(|n| u64::try_from(n).ok())) {
+        (_, Some(n)) if sign.is_empty() => n.cast_signed().to_string(),
+        (Some(n), _) => format!("{sign}{n}"),
+        (None, _) => value.to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@
 //! and so finds the threads, `tidy.rs` makes threads of drafts. What it shares with tests in C, the
 //! arithmetic and the orders, is in `litmus/c`.
 
+mod asked;
 mod balanced;
 mod c;
 pub mod families;
@@ -22,17 +23,15 @@ mod tree;
 pub mod trencher;
 pub mod weak;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::string::FromUtf8Error;
 
 use crate::short::short;
+pub use asked::AskedState;
 pub use c::{COptions, Setting};
 pub use tree::{At, Name};
 pub use weakspot_core::Diagnostic;
-use weakspot_core::{
-    Condition, Expr, LocId, Model, Names, Program, Quantifier, Transactions, Value,
-};
+use weakspot_core::{Condition, Expr, Model, Names, Program, Quantifier, Transactions};
 
 /// A program with the names of its parts and what the user should be told about it.
 #[derive(Clone, Debug)]
@@ -61,33 +60,6 @@ impl Parsed {
         let message = "a load may overtake this `sc` under TSO and PSO, which is not supported; \
                        `weakspot litmus` answers as far as it goes";
         Some(Diagnostic::new(at.span, message, "`--model sc` is possible"))
-    }
-
-    /// What is said about final states by `0:EAX=0; x=1`, or as conditions say it, `0:EAX=0 /\ x=1`: the values
-    /// of some of the columns.
-    ///
-    /// # Errors
-    /// What is wrong with the text.
-    pub fn final_values(&self, text: &str) -> Result<BTreeSet<(usize, Value)>, String> {
-        let names = &self.names;
-        let value_of = |part: &str| {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("bad component `{part}`: expected NAME=VALUE"))?;
-            let (name, value) = (name.trim(), value.trim());
-            let column = names.observed.iter().position(|n| n == name).ok_or_else(|| {
-                format!("no `{name}` in the final states: expected {}", names.observed.join(", "))
-            })?;
-            let number = value.parse().ok().or_else(|| {
-                let loc = names.locs.iter().position(|n| n == value)?;
-                self.program.address(LocId::new(loc))
-            });
-            let expected = || format!("bad value `{value}`: expected as in `x=1; y=0`");
-            Ok((column, number.ok_or_else(expected)?))
-        };
-        let text = text.replace("/\\", ";");
-        let parts = text.split([';', ',']).map(str::trim).filter(|part| !part.is_empty());
-        parts.map(value_of).collect()
     }
 
     /// The program with the question about its final states: where things are only observed, all

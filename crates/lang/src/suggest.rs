@@ -17,7 +17,7 @@ pub(crate) fn did_you_mean<'a>(
 /// The first of the words of `known` that are nearest to `word`, if that is near: one slip in a
 /// short word, two in a longer one. Case does not count. Words like `q0` and `$r` are never near
 /// to anything.
-fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = lower(word);
     let allowed = match letters.len() {
         // Nobody mistypes forty letters, and the table of slips is quadratic.

@@ -425,3 +425,27 @@ int main(void) {
     let ran = run(&["robust", "-q", "--model", "tso", file.to_str().expect("UTF-8")], "");
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
 }
+
+/// What is not built to its end does not take the place of what was there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_the_former_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("none.c"), folder.path().join("none"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").expect("written");
+    let build = |limit: &str| {
+        let command = format!("{limit}exec \"$0\" cc -o \"$1\" \"$2\"");
+        let ran = std::process::Command::new("sh")
+            .args(["-c", &command, env!("CARGO_BIN_EXE_weakspot")])
+            .args([&program, &source])
+            .output()
+            .expect("a shell");
+        ran.status.success()
+    };
+    assert!(build(""));
+    let before = std::fs::read(&program).expect("a program");
+    // Enough for an object, and too little for a program.
+    assert!(!build("ulimit -f 20; "));
+    assert_eq!(std::fs::read(&program).expect("it is still there"), before);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2);
+}

@@ -235,6 +235,28 @@ fn witnesses() {
     "#]].assert_eq(&got);
 }
 
+/// What is wrong with a log as a whole is its answer: no violation is told beside it, as of a file.
+#[test]
+fn a_value_that_nobody_wrote_is_all_that_is_said() {
+    let one = |i: i64| match i {
+        4 => "t2: r x 1 @ 40:45\n".to_owned(),
+        7 => "t1: r x 99 @ 70:75\n".to_owned(),
+        _ => format!("t0: w x {i} @ {}:{}\n", 10 * i, 10 * i + 5),
+    };
+    let log: String = (1..40).map(one).collect();
+    for models in ["lin", "lin,sc", "lin,tso-rt"] {
+        check(
+            &["history", "--follow", "--model", models, "--window", "10", "-q", "-"],
+            &log,
+            expect![[r#"
+                --- standard error
+                error: -:7:5: nobody wrote 99 to `x`
+                --- exit 2
+            "#]],
+        );
+    }
+}
+
 /// Longer than a window, and still known; what begins before something that was settled is not.
 #[test]
 fn settled_while_it_is_written() {

@@ -144,5 +144,10 @@ fn states_in_both_spellings() {
     let (said, err) = shown("x=1 /\\ y=1");
     assert!(said.contains("Final state: x=1; y=1;") && err.is_empty(), "{said}{err}");
     let (_, err) = shown("x=1 and y=1");
-    assert!(err.contains("--show: bad value `1 and y=1`: expected as in `x=1; y=0`"), "{err}");
+    let expected = "--show: column 5: expected `/\\`, `\\/`, `=>` or `;`, found `and`";
+    assert!(err.contains(expected), "{err}");
+    let (said, err) = shown("exists ([x]=1 /\\ ~(y=2))");
+    assert!(said.contains("Final state: x=1; y=1;") && err.is_empty(), "{said}{err}");
+    let (none, _) = shown("exists (x=3 \\/ y=4)");
+    assert!(none.contains("No run under TSO ends with (x=3 \\/ y=4)."), "{none}");
 }

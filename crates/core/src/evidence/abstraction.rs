@@ -34,7 +34,7 @@ use crate::evidence::rejected::Rejected;
 use crate::machine::{Entry, Machine, Outcome, State, Step};
 use crate::{
     BinOp, Edge, Expr, Instr, LocId, Model, Observable, PointId, Program, Quantifier, RegId, UnOp,
-    Undeclared, Value, View,
+    Undeclared, Value,
 };
 
 /// Which values are counters, and how much of them is kept.
@@ -376,7 +376,7 @@ impl Check<'_> {
             Observable::Loc(l) => self.abstraction.locs[l.index()],
         };
         for (i, o) in observed.iter().enumerate() {
-            if o.view != View::Full && class(RegId::new(i)).is_some() {
+            if !o.view.is_whole() && class(RegId::new(i)).is_some() {
                 return Err(MISUSED);
             }
         }

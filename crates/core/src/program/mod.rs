@@ -224,6 +224,18 @@ impl Program {
 }
 
 impl View {
+    /// Whether no bit is left out; with all 64 bits, a sign is a matter of how they are written only.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        matches!(self, View::Full | View::Signed(64) | View::Unsigned(64))
+    }
+
+    /// A value as it is written: as a number without a sign where that makes a difference.
+    #[must_use]
+    pub fn unsigned(self, v: Value) -> Option<u64> {
+        (self == View::Unsigned(64)).then_some(v.cast_unsigned())
+    }
+
     /// The value as it is shown and compared.
     #[must_use]
     pub fn apply(self, v: Value) -> Value {

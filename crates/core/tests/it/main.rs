@@ -14,6 +14,7 @@
 //!   in time;
 //! - `serial_evidence`: the checker of evidence about traces: it accepts what is right, and nothing
 //!   else;
+//! - `serial_logs`: what logs say about transactions, and reads whose own write may be overwritten, by small cases;
 //! - `serial_programs`: how serializability under SC and TSO and robustness belong together, on
 //!   random programs without branches: all of their executions;
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
@@ -33,6 +34,7 @@ mod real_time;
 mod rejected;
 mod serial_cycles;
 mod serial_evidence;
+mod serial_logs;
 mod serial_programs;
 mod serial_traces;
 mod serial_values;

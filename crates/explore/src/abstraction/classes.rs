@@ -8,7 +8,7 @@
 
 use weakspot_core::{
     Abstraction, BinOp, Edge, Expr, Instr, LocId, Observable, Program, RegId, Thread, ThreadId,
-    UnOp, Value, View,
+    UnOp, Value,
 };
 
 use crate::flow::in_loop;
@@ -261,7 +261,7 @@ impl Classes {
             if let Observable::Reg(t, r) = observed.what {
                 ends(t).try_for_each(|p| self.same(self.reg(t.index(), p, r), seen))?;
             }
-            if observed.view != View::Full && self.class(seen).is_some() {
+            if !observed.view.is_whole() && self.class(seen).is_some() {
                 return Err(Clash::Plain(seen));
             }
         }

@@ -47,6 +47,8 @@ pub enum CycleError {
     ManyLocations,
     /// A read would have to read two values.
     Contradiction,
+    /// No step is one of program order.
+    NoProgramOrder,
     /// There are no steps.
     Empty,
 }
@@ -74,6 +76,9 @@ impl fmt::Display for CycleError {
                 write!(f, "more than {} locations are not supported", LOCATIONS.len())
             }
             CycleError::Contradiction => f.write_str("a read would have to read two values"),
+            CycleError::NoProgramOrder => f.write_str(
+                "no order of the writes has such a cycle: expected a step of program order, as PosWR",
+            ),
             CycleError::Empty => f.write_str("expected the steps of a cycle"),
         }
     }
@@ -116,24 +121,46 @@ impl Cycle {
             thread += usize::from(edge.is_external());
             location = (location + usize::from(edge.changes_location())) % locations;
         }
-        let mut cycle = Cycle { edges, events, finals: Vec::new() };
-        cycle.write_values(locations)?;
-        cycle.read_values()?;
-        Ok(cycle)
+        let cycle = Cycle { edges, events, finals: Vec::new() };
+        if locations > 1 {
+            return cycle.with_values(locations, None);
+        }
+        // On one location the order of the writes begins behind any step of program order: the other steps
+        // are about that order, so none of them may lead back to its beginning.
+        let behind_po = |i: &usize| matches!(cycle.edges[(*i + n - 1) % n], Edge::Po { .. });
+        let mut refused = CycleError::NoProgramOrder;
+        for start in (0..n).filter(behind_po) {
+            match cycle.clone().with_values(locations, Some(start)) {
+                Err(why) => refused = why,
+                found => return found,
+            }
+        }
+        Err(refused)
     }
 
-    /// Numbers the writes of each location in the order of the cycle, which is that of coherence.
-    fn write_values(&mut self, locations: usize) -> Result<(), CycleError> {
+    fn with_values(mut self, locations: usize, start: Option<usize>) -> Result<Cycle, CycleError> {
+        self.write_values(locations, start)?;
+        self.read_values()?;
+        Ok(self)
+    }
+
+    /// Numbers the writes of each location in the order of the cycle, which is that of coherence. If there is
+    /// one location, this is where its order begins.
+    fn write_values(&mut self, locations: usize, start: Option<usize>) -> Result<(), CycleError> {
         let n = self.events.len();
+        // Where nothing is read, the writes are numbered as they are written: the last step leads back.
+        let only_writes = self.events.iter().all(|event| event.dir == Dir::W);
         for location in 0..locations {
             // Where the cycle comes to the location.
-            let first = (0..n)
-                .find(|&i| {
-                    let before = (i + n - 1) % n;
-                    self.events[i].location == location
-                        && (self.edges[before].changes_location() || locations == 1)
-                })
-                .unwrap_or(0);
+            let comes = |i: &usize| {
+                let before = (*i + n - 1) % n;
+                self.events[*i].location == location && self.edges[before].changes_location()
+            };
+            let first = match start {
+                Some(_) if only_writes => 0,
+                Some(start) => start,
+                None => (0..n).find(comes).unwrap_or(0),
+            };
             let mut value = 0;
             let mut last_write = None;
             for i in (first..first + n).map(|i| i % n) {

@@ -85,7 +85,11 @@ fn refusals() {
         ("PodWR Rfe", "PodWR ends in a read, but Rfe, which follows, begins with a write"),
         ("PodWR Fri", "no step leads to another thread: expected Rfe, Fre or Coe"),
         ("PodWR Fre", "only PodWR leads to another location: the cycle does not come back"),
-        ("Coe Coe Coe", "more than two writes to one location are not supported"),
+        ("PosWW Coe Coe", "more than two writes to one location are not supported"),
+        (
+            "Rfi Fre Coe",
+            "no order of the writes has such a cycle: expected a step of program order, as PosWR",
+        ),
     ] {
         assert_eq!(cycle(words).map(|c| c.name()), Err(why.to_owned()), "{words}");
     }
@@ -137,4 +141,37 @@ fn all_critical_cycles() {
         assert_eq!(tso, relaxed("PodWR"), "{}", cycle.words());
         assert_eq!(pso, relaxed("PodWR") || relaxed("PodWW"), "{}", cycle.words());
     }
+}
+
+/// On one location, a cycle is a test or none wherever it begins, and each test is forbidden: it has every step of
+/// the cycle.
+#[test]
+fn cycles_on_one_location() {
+    const STEPS: [&str; 10] =
+        ["PosWR", "PosWW", "PosRR", "PosRW", "Rfe", "Rfi", "Fre", "Fri", "Coe", "Coi"];
+    let steps: Vec<Edge> = STEPS.iter().map(|w| Edge::parse(w).expect("a step")).collect();
+    let (mut tests, mut refused) = (0, 0);
+    for size in 2..=4u32 {
+        for number in 0..10usize.pow(size) {
+            let of = |i: u32| steps[number / 10usize.pow(i) % 10];
+            let edges: Vec<Edge> = (0..size).map(of).collect();
+            let rotations = (0..edges.len()).map(|at| {
+                let mut rotated = edges.clone();
+                rotated.rotate_left(at);
+                Cycle::new(&rotated)
+            });
+            let rotations: Vec<_> = rotations.collect();
+            let accepted = rotations.iter().filter(|cycle| cycle.is_ok()).count();
+            assert!(accepted == 0 || accepted == edges.len(), "{edges:?}");
+            refused += usize::from(accepted == 0);
+            for cycle in rotations.iter().flatten() {
+                assert_eq!(cycle.name(), rotations[0].as_ref().expect("all are").name());
+            }
+            if let Some(Ok(cycle)) = rotations.last() {
+                tests += 1;
+                assert_eq!(allowed(cycle, CycleSyntax::X86), [false; 3], "{}", cycle.words());
+            }
+        }
+    }
+    assert!(tests > 100 && refused > 100, "{tests} {refused}");
 }

@@ -24,7 +24,7 @@ pub(crate) struct Variable {
 }
 
 /// What a variable starts with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Init {
     Value(Expr),
     /// `{ ... }`, each value with the member or index that it is for, if that is said.
@@ -32,7 +32,7 @@ pub(super) enum Init {
 }
 
 /// `.name =` or `[index] =`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Designator {
     Member(String, Span),
     Index(Value),
@@ -114,6 +114,8 @@ pub(super) enum ExprKind {
     Deref(Box<Expr>),
     AddressOf(Box<Expr>),
     Cast(Type, Box<Expr>),
+    /// `(struct s){1, 2}`: a new object.
+    Literal(Type, Box<Init>),
     Unary(UnOp, Box<Expr>),
     Binary(BinOp, Box<(Expr, Expr)>),
     Select(Box<(Expr, Expr, Expr)>),

@@ -6,6 +6,7 @@ use weakspot_core::{
 
 use super::ast::{ExprKind, Unit};
 use super::draft::{Draft, Op};
+use super::frozen::frozen;
 use super::lower::{self, globals};
 use super::memory::Memory;
 use super::specialise::{Instance, World, written_out};
@@ -22,7 +23,7 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
         let message = "there is no function `main`";
         return Err(Diagnostic::new(Span::default(), message, "expected one that starts threads"));
     };
-    let mut memory = Memory::new();
+    let mut memory = Memory::new(frozen(unit));
     globals(unit, &mut memory)?;
     let first = Instance {
         function: main,

@@ -2,10 +2,11 @@
 //! its width and sign as well: an access that would see only a part of a cell, or more than one,
 //! finds nothing there and is a fault.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use weakspot_core::{BinOp, Expr, Location, Span, Value};
 
+use super::frozen::Declaration;
 use super::types::{Struct, Type, TypeKind, round_up};
 use crate::Diagnostic;
 use crate::litmus::c::folded;
@@ -38,21 +39,32 @@ pub(super) struct Memory {
     pub(super) globals: HashMap<String, (Value, Type)>,
     /// Static variables of functions, by where they are declared.
     pub(super) statics: HashMap<(u32, String), Value>,
+    /// Tables that nobody changes.
+    pub(super) frozen: HashSet<Declaration>,
 }
 
 #[derive(Debug)]
 struct Cell {
     init: Value,
     name: String,
+    /// Nobody changes it.
+    is_frozen: bool,
+}
+
+impl Cell {
+    fn new(name: String) -> Cell {
+        Cell { init: 0, name, is_frozen: false }
+    }
 }
 
 impl Memory {
-    pub(super) fn new() -> Memory {
+    pub(super) fn new(frozen: HashSet<Declaration>) -> Memory {
         Memory {
             cells: BTreeMap::new(),
             next: FIRST,
             globals: HashMap::new(),
             statics: HashMap::new(),
+            frozen,
         }
     }
 
@@ -69,7 +81,7 @@ impl Memory {
         ty.each_scalar(structs, (base, name), &mut |addr, name, ty| {
             // Which thread a `pthread_t` is is known when the program is made.
             if ty.kind != TypeKind::Thread {
-                self.cells.insert(addr + kind(ty), Cell { init: 0, name: name.to_owned() });
+                self.cells.insert(addr + kind(ty), Cell::new(name.to_owned()));
             }
         });
         if self.cells.len() > MOST_CELLS {
@@ -100,8 +112,22 @@ impl Memory {
     /// A cell that the program does not name.
     pub(super) fn hidden(&mut self, number: usize, name: String) -> Value {
         let addr = 8 * KIND + number as Value;
-        self.cells.insert(addr, Cell { init: 0, name });
+        self.cells.insert(addr, Cell::new(name));
         addr
+    }
+
+    /// Nobody changes the cells of an object.
+    pub(super) fn freeze(&mut self, addr: Value, ty: &Type, structs: &[Struct]) {
+        ty.each_scalar(structs, (addr, ""), &mut |addr, _, ty| {
+            if let Some(cell) = self.cells.get_mut(&(addr + kind(ty))) {
+                cell.is_frozen = true;
+            }
+        });
+    }
+
+    /// The value of a cell that nobody changes.
+    pub(super) fn frozen(&self, cell: Value) -> Option<Value> {
+        self.cells.get(&cell).filter(|c| c.is_frozen).map(|c| c.init)
     }
 
     /// The value that a cell starts with.

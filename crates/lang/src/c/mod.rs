@@ -5,6 +5,7 @@
 pub(crate) mod ast;
 mod compile;
 mod draft;
+mod frozen;
 mod lower;
 mod memory;
 mod parse;

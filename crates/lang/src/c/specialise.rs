@@ -207,9 +207,15 @@ impl Writer<'_, '_, '_> {
                 Some(_) => {}
             },
             Op::Do(Instr::Fence(_)) if !state.dirty => {}
-            Op::Do(Instr::Load { reg, addr }) if state.alone => {
+            Op::Do(Instr::Load { reg, addr }) => {
                 let Some(addr) = known(addr)? else { return Ok(false) };
-                let Some(v) = self.world.memory.get(addr) else { return Err(nowhere(*span)) };
+                let memory = &self.world.memory;
+                let v = match memory.frozen(addr) {
+                    None if !state.alone => return Ok(false),
+                    None => memory.get(addr),
+                    frozen => frozen,
+                };
+                let Some(v) = v else { return Err(nowhere(*span)) };
                 state.known[reg.index()] = Some(v);
             }
             Op::Do(Instr::Store { addr, value }) if state.alone => {

@@ -4,41 +4,59 @@ use super::ast::{Expr, ExprKind, Init, Stmt, StmtKind};
 
 /// Calls `visit` for each expression in a statement, the outer ones first.
 pub(super) fn each_expr<'a>(stmt: &'a Stmt, visit: &mut dyn FnMut(&'a Expr)) {
-    match &stmt.kind {
+    each_whole_expr(stmt, &mut |e| inside(e, visit));
+}
+
+/// Calls `visit` for each statement in these, the outer ones first.
+pub(super) fn each_statement<'a>(stmts: &'a [Stmt], visit: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in stmts {
+        visit(stmt);
+        let one = std::slice::from_ref::<Stmt>;
+        match &stmt.kind {
+            StmtKind::If(_, yes, no) => {
+                each_statement(one(yes), visit);
+                if let Some(no) = no {
+                    each_statement(one(no), visit);
+                }
+            }
+            StmtKind::While(_, body) | StmtKind::DoWhile(body, _) | StmtKind::Switch(_, body) => {
+                each_statement(one(body), visit);
+            }
+            StmtKind::For { first, body, .. } => {
+                if let Some(first) = first {
+                    each_statement(one(first), visit);
+                }
+                each_statement(one(body), visit);
+            }
+            StmtKind::Block(block) => each_statement(&block.stmts, visit),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `visit` for each expression of a statement that is not part of another one.
+pub(super) fn each_whole_expr<'a>(stmt: &'a Stmt, visit: &mut dyn FnMut(&'a Expr)) {
+    each_statement(std::slice::from_ref(stmt), &mut |stmt| match &stmt.kind {
         StmtKind::Declare(variables) => {
             for init in variables.iter().filter_map(|v| v.init.as_ref()) {
                 in_init(init, visit);
             }
         }
-        StmtKind::Do(e) | StmtKind::Return(Some(e)) => inside(e, visit),
-        StmtKind::If(e, yes, no) => {
-            inside(e, visit);
-            each_expr(yes, visit);
-            if let Some(no) = no {
-                each_expr(no, visit);
-            }
-        }
-        StmtKind::While(e, body) | StmtKind::DoWhile(body, e) | StmtKind::Switch(e, body) => {
-            inside(e, visit);
-            each_expr(body, visit);
-        }
-        StmtKind::For { first, condition, step, body } => {
-            if let Some(first) = first {
-                each_expr(first, visit);
-            }
-            for e in condition.iter().chain(step) {
-                inside(e, visit);
-            }
-            each_expr(body, visit);
-        }
-        StmtKind::Block(block) => block.stmts.iter().for_each(|s| each_expr(s, visit)),
+        StmtKind::Do(e)
+        | StmtKind::Return(Some(e))
+        | StmtKind::If(e, ..)
+        | StmtKind::While(e, _)
+        | StmtKind::DoWhile(_, e)
+        | StmtKind::Switch(e, _) => visit(e),
+        StmtKind::For { condition, step, .. } => condition.iter().chain(step).for_each(&mut *visit),
         _ => {}
-    }
+    });
 }
 
-fn in_init<'a>(init: &'a Init, visit: &mut dyn FnMut(&'a Expr)) {
+/// Calls `visit` for each value in what a variable starts with.
+pub(super) fn in_init<'a>(init: &'a Init, visit: &mut dyn FnMut(&'a Expr)) {
     match init {
-        Init::Value(e) => inside(e, visit),
+        Init::Value(e) => visit(e),
         Init::List(items, _) => items.iter().for_each(|(_, item)| in_init(item, visit)),
     }
 }
@@ -52,6 +70,7 @@ fn inside<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
 pub(super) fn parts<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::Number(..) | ExprKind::Text | ExprKind::Name(_) | ExprKind::SizeOfType(_) => {}
+        ExprKind::Literal(_, init) => in_init(init, visit),
         ExprKind::Call(f, args) => {
             visit(f);
             args.iter().for_each(visit);

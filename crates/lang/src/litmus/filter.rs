@@ -90,7 +90,7 @@ fn side<T: Threads>(
             *owner = Some((seen.thread, r.place.0));
             let reg = Expr::Reg(seen.reg);
             let expr = match seen.view {
-                View::Full => reg,
+                View::Full | View::Unsigned(64) => reg,
                 View::Signed(bits) => Expr::unary(UnOp::SignExtend(bits), reg),
                 View::Unsigned(bits) => Expr::unary(UnOp::ZeroExtend(bits), reg),
             };

@@ -350,7 +350,7 @@ impl MemCell {
 /// How a value of `bytes` bytes is shown.
 pub(super) fn view_of(bytes: u8, signed: bool) -> View {
     match (bytes, signed) {
-        (8, _) => View::Full,
+        (8, true) => View::Full,
         (_, true) => View::Signed(bytes * 8),
         (_, false) => View::Unsigned(bytes * 8),
     }

@@ -26,7 +26,7 @@ mod bytes;
 pub(crate) mod c;
 mod conditions;
 mod filter;
-mod fold;
+pub(crate) mod fold;
 mod header;
 mod init;
 mod layout;

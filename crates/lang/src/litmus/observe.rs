@@ -301,7 +301,9 @@ impl<T: Threads> Observer<'_, T> {
             }
             Side::Number(n) => {
                 let value = constant(n, view, &lt, rp)?;
-                (Expr::Const(value), value.to_string())
+                let text =
+                    view.unsigned(value).map_or_else(|| value.to_string(), |n| n.to_string());
+                (Expr::Const(value), text)
             }
             Side::Address(a, name) => {
                 if let (Term::Name(s), View::Signed(_) | View::Full) = (rp, view)

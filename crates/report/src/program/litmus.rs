@@ -21,7 +21,7 @@ use crate::run::drawing::draw_run;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
-use crate::text::show::{Show, counted, location_name, plain, push_value};
+use crate::text::show::{Show, counted, observed_value, plain, push_observed};
 use crate::text::table::{Paint, Style, paragraph};
 
 /// The answer to one litmus test under one model.
@@ -274,11 +274,9 @@ struct State<'a> {
 impl Serialize for State<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut object = s.serialize_map(Some(self.labels.len()))?;
-        for (label, &value) in self.labels.iter().zip(self.state) {
-            match location_name(self.a.program, self.a.names, value) {
-                Some(name) => object.serialize_entry(label, name)?,
-                None => object.serialize_entry(label, &value)?,
-            }
+        for (i, (label, &value)) in self.labels.iter().zip(self.state).enumerate() {
+            let value = observed_value(self.a.program, self.a.names, (i, value));
+            object.serialize_entry(label, &value)?;
         }
         object.end()
     }
@@ -329,9 +327,9 @@ fn push_states(out: &mut String, a: &LitmusAnswer<'_>) {
     let length = labels.iter().map(|l| l.len() + 4).sum::<usize>() + 1;
     out.reserve(a.outcomes.len().saturating_mul(length));
     a.outcomes.for_each(|state| {
-        for (label, &value) in labels.iter().zip(state) {
+        for (i, (label, &value)) in labels.iter().zip(state).enumerate() {
             out.push_str(label);
-            push_value(out, a.program, a.names, value);
+            push_observed(out, a.program, a.names, (i, value));
             out.push(';');
         }
         out.push('\n');

@@ -12,7 +12,7 @@ use crate::answer::{Answer, Head, ModelName};
 use crate::json::of_program;
 use crate::program::litmus::{in_parentheses, observed_name};
 use crate::text::limit::limit_text;
-use crate::text::show::{grouped, location_name, plain, push_value};
+use crate::text::show::{grouped, observed_value, plain, push_observed};
 use crate::text::table::{Paint, Style, paragraph};
 
 /// What this CPU did with a test.
@@ -121,7 +121,7 @@ impl OnCpuAnswer<'_> {
         for (i, &value) in state.iter().enumerate() {
             let space = if i == 0 { "" } else { " " };
             let _ = write!(out, "{space}{}=", plain(&observed_name(self.names, i)));
-            push_value(&mut out, self.program, self.names, value);
+            push_observed(&mut out, self.program, self.names, (i, value));
             out.push(';');
         }
         out
@@ -302,11 +302,8 @@ impl Serialize for State<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let OnCpuAnswer { program, names, .. } = self.answer;
         let mut object = s.serialize_map(Some(self.labels.len()))?;
-        for (label, &value) in self.labels.iter().zip(&self.state) {
-            match location_name(program, names, value) {
-                Some(name) => object.serialize_entry(label, name)?,
-                None => object.serialize_entry(label, &value)?,
-            }
+        for (i, (label, &value)) in self.labels.iter().zip(&self.state).enumerate() {
+            object.serialize_entry(label, &observed_value(program, names, (i, value)))?;
         }
         object.end()
     }

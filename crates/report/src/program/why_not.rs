@@ -12,7 +12,7 @@ use crate::run::drawing::cycle_lines;
 use crate::run::object::{
     ReadFrom, Run, RunArc, RunLocation, RunStep, RunThread, RunValue, StepKind,
 };
-use crate::text::show::{Lines, Show, clip, location_name, plain};
+use crate::text::show::{Lines, Show, clip, location_name, observed_value, plain};
 use crate::text::table::{Style, paragraph};
 
 /// The reason, or why there is none.
@@ -51,7 +51,9 @@ fn no_candidate(
     instead: impl Iterator<Item = Value>,
 ) -> String {
     let names: Vec<_> = components.iter().map(|&c| plain(name(show, c)).into_owned()).collect();
-    let values: Vec<String> = instead.map(|value| show.value(value)).collect();
+    let component = components.first().copied().unwrap_or(usize::MAX);
+    let shown = |value| observed_value(show.program, show.names, (component, value)).to_string();
+    let values: Vec<String> = instead.map(shown).collect();
     match (&names[..], &values[..]) {
         ([name], [rest @ .., last]) => {
             let is = if rest.is_empty() {

@@ -181,6 +181,8 @@ pub enum StepKind {
 pub enum RunValue {
     /// A number.
     Number(Value),
+    /// A number of 64 bits without a sign.
+    Unsigned(u64),
     /// The name of a location.
     Name(String),
 }
@@ -419,6 +421,7 @@ impl fmt::Display for RunValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunValue::Number(number) => write!(f, "{number}"),
+            RunValue::Unsigned(number) => write!(f, "{number}"),
             RunValue::Name(name) => f.write_str(name),
         }
     }

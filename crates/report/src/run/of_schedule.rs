@@ -15,7 +15,7 @@ use super::replay::{Did, Replay, Stop, Taken};
 use super::telling::telling;
 use crate::json::model_key;
 use crate::text::diagnostic::failure_message;
-use crate::text::show::{Lines, Show, clip, location_name, plain};
+use crate::text::show::{Lines, Show, clip, location_name, observed_value, plain};
 
 /// Runs with more steps do not say after each of them what is in buffers and in memory.
 const MAX_STATES: usize = 2_000;
@@ -230,8 +230,11 @@ impl Of<'_> {
         Some(match &replay.stop {
             Stop::End if replay.machine.is_final(&replay.end) => {
                 let values = replay.machine.observe(&replay.end);
-                let named = values.iter().zip(&self.show.names.observed);
-                let state = named.map(|(v, name)| (plain(name).into_owned(), self.value(*v)));
+                let Show { program, names, .. } = self.show;
+                let named = values.iter().zip(&names.observed).enumerate();
+                let state = named.map(|(i, (v, name))| {
+                    (plain(name).into_owned(), observed_value(program, names, (i, *v)))
+                });
                 RunEnd::State(state.collect())
             }
             Stop::End => RunEnd::At(self.points()),

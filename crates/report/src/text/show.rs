@@ -8,6 +8,8 @@ use weakspot_core::{
     Value,
 };
 
+use crate::run::object::RunValue;
+
 /// The name of a model of histories.
 pub(crate) fn model_name(model: HistoryModel) -> &'static str {
     match model {
@@ -200,15 +202,49 @@ pub(crate) fn push_value(out: &mut String, program: &Program, names: &Names, val
     }
 }
 
+/// Appends the value of an observed component of a final state, as its type has it.
+pub(crate) fn push_observed(
+    out: &mut String,
+    program: &Program,
+    names: &Names,
+    (component, value): (usize, Value),
+) {
+    match (location_name(program, names, value), unsigned(program, component, value)) {
+        (Some(name), _) => out.push_str(&plain(name)),
+        (None, Some(number)) => push_digits(out, number),
+        (None, None) => push_integer(out, value),
+    }
+}
+
+/// The value of an observed component of a final state, as its type has it.
+pub(crate) fn observed_value(
+    program: &Program,
+    names: &Names,
+    (component, value): (usize, Value),
+) -> RunValue {
+    match (location_name(program, names, value), unsigned(program, component, value)) {
+        (Some(name), _) => RunValue::Name(name.to_owned()),
+        (None, Some(number)) => RunValue::Unsigned(number),
+        (None, None) => RunValue::Number(value),
+    }
+}
+
+fn unsigned(program: &Program, component: usize, value: Value) -> Option<u64> {
+    program.observed.get(component)?.view.unsigned(value)
+}
+
 /// Appends a number. The formatting machinery takes several times as long, and there may be
 /// millions of numbers.
 fn push_integer(out: &mut String, value: Value) {
     if value < 0 {
         out.push('-');
     }
+    push_digits(out, value.unsigned_abs());
+}
+
+fn push_digits(out: &mut String, mut rest: u64) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
     while rest > 0 || at == digits.len() {
         at -= 1;
         digits[at] = b'0' + (rest % 10) as u8;

@@ -1,11 +1,13 @@
 //! Calls of functions of the text, and of those of C that do not touch shared memory.
 
-use weakspot_core::{BinOp, Expr, Instr, RegId};
+use weakspot_core::{BinOp, Expr, Instr, RegId, Value};
 
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
 use crate::c::draft::Op;
+use crate::c::frozen::{elements, root};
+use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, cell};
 use crate::c::parse::ELSEWHERE;
 use crate::c::types::{MOST_BYTES, Type, TypeKind};
 use crate::litmus::c::folded;
@@ -54,10 +56,7 @@ impl Lower<'_> {
     ) -> Lowering<Typed> {
         let name = match &f.kind {
             ExprKind::Name(name) if self.find(name).is_none() => name,
-            _ => {
-                let message = "calls by pointers to functions are not supported here";
-                return Err(Diagnostic::new(f.at, message, "").help(ELSEWHERE));
-            }
+            _ => return self.call_by_table(f, args, e),
         };
         if let Some(function) = self.unit.functions.iter().position(|f| f.name == *name) {
             let mut values = Vec::new();
@@ -116,6 +115,71 @@ impl Lower<'_> {
         let diagnostic = Diagnostic::new(f.at, message, "expected a function of this file");
         let diagnostic = did_you_mean(diagnostic, name, known);
         Err(if diagnostic.help.is_none() { diagnostic.help(ELSEWHERE) } else { diagnostic })
+    }
+
+    /// A call of a function of a table that nobody changes: `table[i](1)`.
+    fn call_by_table(
+        &mut self,
+        f: &ast::Expr,
+        args: &[ast::Expr],
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        let mut f = f;
+        while let ExprKind::Deref(inner) = &f.kind {
+            f = inner;
+        }
+        let functions = self.functions_at(f);
+        let Some(&first) = functions.first() else {
+            let message = "a call by a pointer to a function, which is not known here";
+            let expected = "expected an element of a table of functions that nobody changes";
+            return Err(Diagnostic::new(f.at, message, expected).help(ELSEWHERE));
+        };
+        let (pointer, _) = self.value(f)?;
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.value(arg)?);
+        }
+        let result = Type { atomic: false, ..self.unit.functions[first].result.clone() };
+        let reg = self.temp();
+        let behind = self.new_point();
+        for function in functions {
+            let used = self.used;
+            let (yes, no) = (self.new_point(), self.new_point());
+            let address = Expr::Const(FUNCTIONS + FUNCTION_SIZE * function as Value);
+            self.fork(Expr::binary(BinOp::Eq, pointer.clone(), address), yes, no);
+            self.resume(yes);
+            let (value, from) = self.inline(function, values.clone(), e.at)?;
+            if result.kind != TypeKind::Void {
+                let value = self.converted(value, &from, &result);
+                self.assign(reg, value);
+            }
+            self.go_to(behind);
+            self.resume(no);
+            self.used = used;
+        }
+        // There is no function: a fault, as an access through it is.
+        self.instr(Instr::Load { reg, addr: Expr::Const(0) });
+        self.go_to(behind);
+        self.resume(behind);
+        Ok((Expr::Reg(reg), result))
+    }
+
+    /// The functions that an element of a table may be.
+    fn functions_at(&mut self, f: &ast::Expr) -> Vec<usize> {
+        let Some(Place::Memory(Expr::Const(base), ty)) = root(f).and_then(|name| self.find(name))
+        else {
+            return Vec::new();
+        };
+        let mut found: Vec<usize> = Vec::new();
+        for (offset, ty) in elements(f, &ty, &self.unit.structs) {
+            let Expr::Const(cell) = cell(Expr::Const(base + offset), &ty) else { continue };
+            let address = self.memory.frozen(cell);
+            let distance = address.and_then(|a| a.checked_sub(FUNCTIONS)).filter(|d| *d >= 0);
+            let index = distance.map(|d| (d / FUNCTION_SIZE) as usize);
+            let known = index.filter(|i| *i < self.unit.functions.len() && !found.contains(i));
+            found.extend(known);
+        }
+        found
     }
 
     fn assertion(&mut self, e: &ast::Expr) -> Lowering<()> {

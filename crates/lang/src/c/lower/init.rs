@@ -1,12 +1,13 @@
 //! What variables start with.
 
-use weakspot_core::{Expr, Value};
+use weakspot_core::{BinOp, Expr, Span, Value};
 
 use super::{Lower, Lowering, Place};
 use crate::Diagnostic;
-use crate::c::ast::{self, Designator, Init, Unit, Variable};
+use crate::c::ast::{self, Designator, ExprKind, Init, Unit, Variable};
 use crate::c::memory::{Memory, cell};
 use crate::c::types::{Struct, Type, TypeKind};
+use crate::litmus::c::folded;
 
 /// A scalar of a variable and what it starts with, if that is said.
 type Part<'a> = (Value, Type, Option<&'a ast::Expr>);
@@ -20,11 +21,14 @@ pub(in crate::c) fn globals(unit: &Unit, memory: &mut Memory) -> Lowering<()> {
             memory.globals.insert(name.clone(), (addr, ty.clone()));
         }
     }
-    for Variable { name, init, .. } in &unit.globals {
+    for Variable { name, init, at, .. } in &unit.globals {
         let (Some(init), Some((addr, ty))) = (init, memory.globals.get(name).cloned()) else {
             continue;
         };
         Lower::new(unit, memory, "", true).initialise_static(addr, &ty, init)?;
+        if memory.frozen.contains(&(at.start, name.clone())) {
+            memory.freeze(addr, &ty, &unit.structs);
+        }
     }
     Ok(())
 }
@@ -67,7 +71,9 @@ impl Lower<'_> {
                 _ => return Err(Diagnostic::new(*at, "this is no single value", "")),
             },
         };
-        if let (TypeKind::Struct(_), Init::Value(e)) = (&ty.kind, init) {
+        if let (TypeKind::Struct(_), Init::Value(e)) = (&ty.kind, init)
+            && !matches!(e.kind, ExprKind::Literal(..))
+        {
             return self.copy(&Place::Memory(addr, ty), e);
         }
         let Expr::Const(base) = addr else { return Ok(()) };
@@ -83,6 +89,58 @@ impl Lower<'_> {
         }
         Ok(())
     }
+
+    /// `to = (struct s){1, 2}`: all values, then the stores.
+    pub(super) fn assign_literal(&mut self, (to, ty): (&Expr, &Type), init: &Init) -> Lowering<()> {
+        let mut all = Vec::new();
+        parts(init, ty, 0, &self.unit.structs, &mut all)?;
+        let mut stores = Vec::new();
+        for (offset, ty, e) in all {
+            let (value, from) = match e {
+                Some(e) => self.value(e)?,
+                None => (Expr::Const(0), Type::INT),
+            };
+            let value = self.converted(value, &from, &ty);
+            let value = match value {
+                Expr::Const(_) => value,
+                value => {
+                    let reg = self.temp();
+                    self.assign(reg, value);
+                    Expr::Reg(reg)
+                }
+            };
+            stores.push((offset, Type { atomic: false, ..ty }, value));
+        }
+        for (offset, ty, value) in stores {
+            let at = folded(Expr::binary(BinOp::Add, to.clone(), Expr::Const(offset)));
+            self.write(Place::Memory(at, ty.clone()), value, &ty);
+        }
+        Ok(())
+    }
+
+    /// The object of a literal, with its values.
+    pub(super) fn literal(&mut self, ty: &Type, init: &Init, at: Span) -> Lowering<Place> {
+        let name = "literal".to_owned();
+        if self.frames.is_empty() {
+            // Outside of functions it is there from the start.
+            let addr = self.memory.allocate(ty, &name, &self.unit.structs, at)?;
+            self.initialise_static(addr, ty, init)?;
+            return Ok(Place::Memory(Expr::Const(addr), ty.clone()));
+        }
+        let key = (at.start, name.clone());
+        let addr = match self.objects.get(&key) {
+            Some(addr) => *addr,
+            None => {
+                let own = format!("{}:{name}", self.thread);
+                let addr = self.memory.allocate(ty, &own, &self.unit.structs, at)?;
+                self.objects.insert(key, addr);
+                addr
+            }
+        };
+        let place = Place::Memory(Expr::Const(addr), ty.clone());
+        self.initialise(place.clone(), init)?;
+        Ok(place)
+    }
 }
 
 /// The scalars of a type, each with its value.
@@ -94,6 +152,11 @@ fn parts<'a>(
     all: &mut Vec<Part<'a>>,
 ) -> Lowering<()> {
     let (items, at) = match init {
+        Init::Value(ast::Expr { kind: ExprKind::Literal(own, init), .. })
+            if own.kind == ty.kind && !ty.is_scalar() =>
+        {
+            return parts(init, ty, offset, structs, all);
+        }
         Init::Value(e) if ty.is_scalar() => {
             all.push((offset, ty.clone(), Some(e)));
             return Ok(());

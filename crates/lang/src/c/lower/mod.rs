@@ -304,7 +304,7 @@ impl<'u> Lower<'u> {
                 }
             };
             Place::Reg(reg, Type { atomic: false, ..ty.clone() })
-        } else if *is_static {
+        } else if *is_static || self.is_frozen(variable) {
             let addr = match self.memory.statics.get(&key) {
                 Some(addr) => *addr,
                 None => {
@@ -313,6 +313,9 @@ impl<'u> Lower<'u> {
                     self.memory.statics.insert(key, addr);
                     if let Some(init) = &variable.init {
                         self.initialise_static(addr, ty, init)?;
+                    }
+                    if self.is_frozen(variable) {
+                        self.memory.freeze(addr, ty, structs);
                     }
                     addr
                 }
@@ -334,6 +337,11 @@ impl<'u> Lower<'u> {
             scope.insert(name.clone(), place.clone());
         }
         Ok(place)
+    }
+
+    /// Whether a variable has the same value in all runs.
+    fn is_frozen(&self, variable: &Variable) -> bool {
+        self.memory.frozen.contains(&(variable.at.start, variable.name.clone()))
     }
 
     /// A value of one type as one of another.

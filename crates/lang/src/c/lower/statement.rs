@@ -19,7 +19,8 @@ impl Lower<'_> {
                 for variable in variables {
                     self.used = self.base;
                     let place = self.declare(variable)?;
-                    if let (Some(init), false) = (&variable.init, variable.is_static) {
+                    let is_known = variable.is_static || self.is_frozen(variable);
+                    if let (Some(init), false) = (&variable.init, is_known) {
                         self.initialise(place, init)?;
                     }
                 }

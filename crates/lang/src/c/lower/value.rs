@@ -8,7 +8,7 @@ use crate::c::ast::{self, ExprKind};
 use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
 use crate::c::visit::parts;
-use crate::litmus::c::{binary, folded, not};
+use crate::litmus::c::{binary, folded, not, undefined_shift};
 use crate::suggest::did_you_mean;
 
 pub(super) use crate::litmus::c::truth;
@@ -36,6 +36,15 @@ impl Lower<'_> {
                 Ok((Expr::Const(addr), Type::int(1, true).pointer()))
             }
             ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
+                let place = self.place(e)?;
+                self.load(place, to, e)
+            }
+            ExprKind::Literal(ty, init) if ty.is_scalar() => {
+                let reg = self.temp();
+                self.initialise(Place::Reg(reg, ty.clone()), init)?;
+                Ok((Expr::Reg(reg), Type { atomic: false, ..ty.clone() }))
+            }
+            ExprKind::Literal(..) => {
                 let place = self.place(e)?;
                 self.load(place, to, e)
             }
@@ -70,6 +79,7 @@ impl Lower<'_> {
             ExprKind::Binary(op, both) => {
                 let left = self.value(&both.0)?;
                 let right = self.value(&both.1)?;
+                defined(*op, &left.1, (&right.0, &both.1))?;
                 Ok(self.combined(*op, left, right))
             }
             ExprKind::Select(all) => self.selected(all),
@@ -129,6 +139,7 @@ impl Lower<'_> {
                     Place::Reg(_, ty) | Place::Memory(_, ty) => ty,
                 }
             }
+            ExprKind::Literal(ty, _) => ty.clone(),
             _ => self.value(e)?.1,
         };
         self.draft.points.truncate(points);
@@ -256,6 +267,7 @@ impl Lower<'_> {
     pub(super) fn place(&mut self, e: &ast::Expr) -> Lowering<Place> {
         match &e.kind {
             ExprKind::Name(name) => self.find(name).ok_or_else(|| self.unknown(name, e)),
+            ExprKind::Literal(ty, init) => self.literal(ty, init, e.at),
             ExprKind::Deref(inner) => {
                 let (addr, ty) = self.value(inner)?;
                 match ty.pointee() {
@@ -296,7 +308,8 @@ impl Lower<'_> {
     /// What is indexed: where it begins, the type of its elements, and how many there are if that
     /// is known.
     fn array(&mut self, e: &ast::Expr) -> Lowering<(Expr, Type, Option<Value>)> {
-        if let ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) = &e.kind
+        if let ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Literal(..) =
+            &e.kind
             && let Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) = self.place(e)?
         {
             // An array without a size ends where the memory of its struct does.
@@ -365,6 +378,24 @@ impl Lower<'_> {
             self.write(Place::Reg(reg, ty.clone()), value, &source);
             return Ok((Expr::Reg(reg), ty));
         }
+        if let (None, ExprKind::Literal(own, init), true) = (op, &from.kind, is_place(to)) {
+            let ty = self.type_of(to)?;
+            if let TypeKind::Struct(_) = ty.kind {
+                let Place::Memory(addr, ty) = self.place(to)? else {
+                    return Err(Diagnostic::new(to.at, "this is no struct", ""));
+                };
+                if ty.kind != own.kind {
+                    let what = own.describe(&self.unit.structs);
+                    return Err(Diagnostic::new(
+                        from.at,
+                        format!("this has the type `{what}`"),
+                        "",
+                    ));
+                }
+                self.assign_literal((&addr, &ty), init)?;
+                return Ok((Expr::Const(0), Type::VOID));
+            }
+        }
         if op.is_none() && is_place(from) && is_place(to) {
             let ty = self.type_of(to)?;
             if let TypeKind::Struct(_) = ty.kind {
@@ -377,7 +408,11 @@ impl Lower<'_> {
         let place = self.place(to)?;
         match op {
             None => self.store(place, right, to),
-            Some(op) => self.changed(place, op, right, false, to),
+            Some(op) => {
+                let (Place::Reg(_, ty) | Place::Memory(_, ty)) = &place;
+                defined(op, ty, (&right.0, from))?;
+                self.changed(place, op, right, false, to)
+            }
         }
     }
 
@@ -440,6 +475,14 @@ impl Lower<'_> {
                 Ok((if old { before } else { sum }, ty))
             }
         }
+    }
+}
+
+/// Refuses shifts that C gives no meaning.
+fn defined(op: BinOp, left: &Type, (count, e): (&Expr, &ast::Expr)) -> Lowering<()> {
+    match undefined_shift(op, left.machine(), count) {
+        Some(why) => Err(Diagnostic::new(e.at, why, "")),
+        None => Ok(()),
     }
 }
 

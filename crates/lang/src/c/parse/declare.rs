@@ -4,7 +4,7 @@ use weakspot_core::{Span, Value};
 
 use super::{Parser, Parsing};
 use crate::Diagnostic;
-use crate::c::ast::{Designator, Init, Variable};
+use crate::c::ast::{Designator, ExprKind, Init, Variable};
 use crate::c::token::Kind;
 use crate::c::types::{DEEPEST_TYPE, MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
 
@@ -315,9 +315,19 @@ impl Parser {
     ) -> Parsing<Variable> {
         let Declared { name, at, mut ty, .. } = declared;
         let init = if self.take("=") { Some(self.init()?) } else { None };
-        if let (TypeKind::Array(of, -1), Some(Init::List(items, _))) = (&ty.kind, &init) {
-            let mut next = 0;
-            let mut size = 0;
+        if !self.is_sized_by(&mut ty, init.as_ref()) {
+            return Err(Diagnostic::new(at, format!("the size of `{name}` is not known"), ""));
+        }
+        if let (Some(span), None) = (specifiers.is_extern, &init) {
+            return Err(self.refused(span, "variables of other files are"));
+        }
+        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at })
+    }
+
+    /// Whether the size of a type is known, that of an array by its values if it is not said.
+    fn is_sized_by(&self, ty: &mut Type, init: Option<&Init>) -> bool {
+        if let (TypeKind::Array(of, -1), Some(Init::List(items, _))) = (&ty.kind, init) {
+            let (mut next, mut size) = (0, 0);
             for (designator, _) in items {
                 if let Some(Designator::Index(i)) = designator {
                     next = *i;
@@ -327,18 +337,21 @@ impl Parser {
             }
             ty.kind = TypeKind::Array(of.clone(), size);
         }
-        let unknown = match &ty.kind {
-            TypeKind::Void | TypeKind::Array(_, -1) => true,
-            TypeKind::Struct(s) => self.structs[*s].fields.is_none(),
-            _ => false,
-        };
-        if unknown {
-            return Err(Diagnostic::new(at, format!("the size of `{name}` is not known"), ""));
+        match &ty.kind {
+            TypeKind::Void | TypeKind::Array(_, -1) => false,
+            TypeKind::Struct(s) => self.structs[*s].fields.is_some(),
+            _ => true,
         }
-        if let (Some(span), None) = (specifiers.is_extern, &init) {
-            return Err(self.refused(span, "variables of other files are"));
+    }
+
+    /// `{1, 2}` behind a type in parentheses.
+    pub(super) fn literal(&mut self, start: Span, mut ty: Type) -> Parsing<ExprKind> {
+        let init = self.init()?;
+        let is_known = self.is_sized_by(&mut ty, Some(&init));
+        if !is_known || ty.size(&self.structs) > MOST_BYTES {
+            return Err(Diagnostic::new(start, "the size of this is not known, or too large", ""));
         }
-        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at })
+        Ok(ExprKind::Literal(ty, Box::new(init)))
     }
 
     fn init(&mut self) -> Parsing<Init> {

@@ -188,7 +188,9 @@ impl Parser {
         let ty = self.type_name()?;
         self.expect(")")?;
         if self.is("{") {
-            return Err(self.refused(start, "compound literals are"));
+            let kind = self.nested(|p| p.literal(start, ty.clone()))?;
+            let literal = self.made(start, kind);
+            return self.postfix_of(start, literal);
         }
         let inner = Box::new(self.unary()?);
         Ok(self.made(start, ExprKind::Cast(ty, inner)))
@@ -196,7 +198,12 @@ impl Parser {
 
     fn postfix(&mut self) -> Parsing<Expr> {
         let start = self.span();
-        let mut e = self.primary()?;
+        let e = self.primary()?;
+        self.postfix_of(start, e)
+    }
+
+    /// Calls, indices and members behind an expression.
+    fn postfix_of(&mut self, start: Span, mut e: Expr) -> Parsing<Expr> {
         for operators in 0.. {
             self.short(operators)?;
             let kind = if self.take("(") {

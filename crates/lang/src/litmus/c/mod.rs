@@ -20,4 +20,4 @@ pub(super) use compile::compile;
 pub(crate) use fold::{folded, truth};
 pub(super) use print::functions as print_functions;
 pub(crate) use types::Ty;
-pub(crate) use value::binary;
+pub(crate) use value::{binary, undefined_shift};

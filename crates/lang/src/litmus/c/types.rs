@@ -97,7 +97,7 @@ impl Ty {
     /// A value of any type as one of this.
     pub(crate) fn wrap(self, value: Expr) -> Expr {
         let op = match self.view() {
-            View::Full => return value,
+            View::Full | View::Unsigned(64) => return value,
             View::Signed(bits) => UnOp::SignExtend(bits),
             View::Unsigned(bits) => UnOp::ZeroExtend(bits),
         };

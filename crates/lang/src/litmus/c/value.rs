@@ -81,7 +81,10 @@ impl<'a> Lower<'a> {
             ExprKind::Binary(op, parts) => {
                 let left = self.value(&parts.0)?;
                 let right = self.value(&parts.1)?;
-                Ok(binary(*op, left, right))
+                match undefined_shift(*op, left.1, &right.0) {
+                    Some(why) => Err(Diagnostic::new(parts.1.place.0, why, "")),
+                    None => Ok(binary(*op, left, right)),
+                }
             }
             ExprKind::Select(parts)
                 if reads_memory(&parts.1, self) || reads_memory(&parts.2, self) =>
@@ -278,13 +281,26 @@ pub(crate) fn binary(op: BinOp, left: (Expr, Ty), right: (Expr, Ty)) -> (Expr, T
         BinOp::Shl | BinOp::Sar => {
             let ty = lt.common(Ty::INT);
             let op = if op == BinOp::Sar && !ty.signed() { BinOp::Shr } else { op };
-            (ty.wrap(combined(op, ty.convert(l, lt), r)), ty)
+            // As the machines do, which look at the low bits of the count only.
+            let count = match (ty.bytes(), r) {
+                (8, r) => r,
+                (_, r) => combined(BinOp::BitAnd, r, Expr::Const(31)),
+            };
+            (ty.wrap(combined(op, ty.convert(l, lt), count)), ty)
         }
         BinOp::Div | BinOp::Rem if ty.bytes() == 8 && !ty.signed() => {
             (unsigned_division(op, ty.convert(l, lt), ty.convert(r, rt)), ty)
         }
         _ => (ty.wrap(combined(op, ty.convert(l, lt), ty.convert(r, rt))), ty),
     }
+}
+
+/// Why a shift by a constant has no meaning in C: it is by a negative number, or by all bits or more.
+pub(crate) fn undefined_shift(op: BinOp, left: Ty, count: &Expr) -> Option<String> {
+    let (BinOp::Shl | BinOp::Sar, &Expr::Const(by)) = (op, count) else { return None };
+    let bits = 8 * Value::from(left.common(Ty::INT).bytes());
+    let undefined = !(0..bits).contains(&by);
+    undefined.then(|| format!("a shift of {bits} bits by {by} is undefined in C"))
 }
 
 /// Division of unsigned numbers of 64 bits.

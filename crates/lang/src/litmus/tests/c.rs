@@ -122,6 +122,27 @@ fn statements() {
     assert_eq!(observations(pointers), "Always Always Always");
 }
 
+/// Shifts that C does not define are refused, if that can be seen.
+#[test]
+fn shifts() {
+    ends("int n = 33; int r = 1 << n; long l = 1L << n; r <<= n;", "0:r=4 /\\ 0:l=8589934592");
+    ends("long l = 1L << 63; int r = 1 << 31;", "0:r=-2147483648");
+    for (body, place) in [("int r = 1 << 33;", "5:14"), ("int r = 1; r >>= -1;", "5:18")] {
+        let said = refused(&test(&[body], "exists (x=1)"));
+        assert!(said.starts_with(place) && said.contains("is undefined in C"), "{said}");
+    }
+}
+
+/// Numbers of 64 bits are written as their types say.
+#[test]
+fn unsigned_numbers() {
+    let text = "C T\n{ uint64_t x; int64_t y; }\nP0(uint64_t *x, int64_t *y)\n{ unsigned long r = *x - 1; long s = -1; *x = r; *y = s; int b = r > 5; }\nforall (0:r=-1 /\\ 0:s=-1 /\\ x=0xffffffffffffffff /\\ y=-1 /\\ 0:b=1)\n";
+    assert_eq!(observations(text), "Always Always Always");
+    let shown = LITMUS.accept(text).names.condition;
+    let most = u64::MAX;
+    assert_eq!(shown, format!("(0:r={most} /\\ 0:s=-1 /\\ x={most} /\\ y=-1 /\\ 0:b=1)"));
+}
+
 #[test]
 fn locks_and_filters() {
     let inc = "spin_lock(y); int r = READ_ONCE(*x); WRITE_ONCE(*x, r + 1); spin_unlock(y);";

@@ -108,7 +108,7 @@ impl Threads for ThreadTable {
         let declared = self.types.get(&(thread, reg.family)).copied();
         let whole = reg == Register::whole(self.arch, reg.family);
         let view = match (declared, whole, reg.part.bits()) {
-            (Some((8, _)), true, _) | (None, true, 64) => View::Full,
+            (Some((8, true)), true, _) | (None, true, 64) => View::Full,
             (Some((bytes, false)), true, _) => View::Unsigned(bytes * 8),
             (Some((bytes, true)), true, _) => View::Signed(bytes * 8),
             (_, _, bits) => View::Signed(bits),

@@ -1,0 +1,171 @@
+//! What a log says about transactions, and reads whose own write may be overwritten: by small cases. The tests of
+//! `serial` have the random ones.
+
+use weakspot_core::serial::{
+    BadEvent, BufferedReads, END, Overwritten, START, Trace, TraceMode, TxnEvent, TxnKind,
+    TxnReader, each_overwritten, overwritten,
+};
+use weakspot_core::{Bytes, LogEvent, LogKind, LogLoc, LogTables};
+
+use LogKind::{Begin, End, Join, Read, Spawn, Write};
+
+fn tables(locs: &[Option<(u64, u32)>]) -> LogTables {
+    let bytes = |&(start, len): &(u64, u32)| Bytes { start, len };
+    let loc =
+        |of: &Option<(u64, u32)>| LogLoc { name: String::new(), bytes: of.as_ref().map(bytes) };
+    LogTables { locs: locs.iter().map(loc).collect(), ..LogTables::default() }
+}
+
+/// An event with the number of a transaction, from 1; 0 has none.
+fn event(thread: u16, kind: LogKind, loc: u32, txn: u32) -> LogEvent {
+    LogEvent { txn, ..LogEvent::new(thread, kind, loc) }
+}
+
+/// Each event that is handed out: its thread, variable and transaction, and its number.
+fn read(reader: &mut TxnReader, e: LogEvent) -> Result<Vec<(u32, u32, u32, u32)>, BadEvent> {
+    let mut found = Vec::new();
+    let read = reader.event(&e, |e, unit| found.push((e.thread, e.var, e.txn, unit)));
+    read.map(|()| found).map_err(|bad| bad.why)
+}
+
+#[test]
+fn transactions_by_numbers_and_brackets() {
+    let mut reader = TxnReader::new(false, &tables(&[None, None]));
+    let mut next = |e| read(&mut reader, e);
+    // The same number is the same transaction, none is one of its own, and a thread has its own numbers.
+    assert_eq!(next(event(0, Read, 0, 5)), Ok(vec![(0, 0, 0, 0)]));
+    assert_eq!(next(event(0, Write, 1, 5)), Ok(vec![(0, 1, 0, 1)]));
+    assert_eq!(next(event(1, Read, 0, 5)), Ok(vec![(1, 0, 1, 2)]));
+    assert_eq!(next(event(0, Read, 0, 0)), Ok(vec![(0, 0, 2, 3)]));
+    assert_eq!(next(event(0, Read, 0, 0)), Ok(vec![(0, 0, 3, 4)]));
+    assert_eq!(next(event(0, Read, 0, 5)), Err(BadEvent::Resumed));
+    // In brackets numbers do not count, and inner brackets neither.
+    for e in [event(2, Begin, 0, 0), event(2, Begin, 0, 0), event(2, End, 0, 0)] {
+        assert_eq!(next(e), Ok(vec![]));
+    }
+    let inside = event(2, Read, 0, 9);
+    assert_eq!(next(inside), Ok(vec![(2, 0, 4, 9)]));
+    assert_eq!(next(event(2, Write, 0, 8)), Ok(vec![(2, 0, 4, 10)]));
+    assert_eq!(reader.labelled(&inside), event(2, Read, 0, 0));
+    assert_eq!(reader.labelled(&event(1, Read, 0, 9)), event(1, Read, 0, 9));
+    assert_eq!(reader.labelled(&event(7, Read, 0, 9)), event(7, Read, 0, 9));
+    assert_eq!(reader.unended(), [(2, 6)]);
+    assert_eq!(reader.open_transactions().collect::<Vec<_>>(), [3, 1, 4]);
+    assert_eq!((reader.transactions(), reader.is_marked(), reader.events()), (5, true, 11));
+    assert_eq!(read(&mut reader, event(2, End, 0, 0)), Ok(vec![]));
+    assert_eq!(reader.over(), [2]);
+    assert_eq!(reader.labelled(&inside), inside);
+    assert!(reader.unended().is_empty());
+    assert_eq!(read(&mut reader, event(2, End, 0, 0)), Err(BadEvent::NoBegin));
+}
+
+#[test]
+fn threads_that_start_and_end() {
+    let mut reader = TxnReader::new(false, &tables(&[None]));
+    let mut next = |e| read(&mut reader, e);
+    assert_eq!(next(event(0, Spawn, 3, 0)), Ok(vec![(0, 1, 0, 0)]));
+    // A bracket notices nothing of the start.
+    assert_eq!(next(event(3, Begin, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(3, Write, 0, 0)), Ok(vec![(3, 1, 2, 2 ^ START), (3, 0, 1, 2)]));
+    assert_eq!(next(event(3, Write, 0, 0)), Ok(vec![(3, 0, 1, 3)]));
+    assert_eq!(next(event(0, Join, 3, 0)), Ok(vec![(3, 2, 4, 4 ^ END), (0, 2, 3, 4)]));
+    assert_eq!(next(event(3, Read, 0, 0)), Err(BadEvent::Ended));
+    assert_eq!(next(event(3, Begin, 0, 0)), Err(BadEvent::Ended));
+    assert_eq!(next(event(0, Join, 0, 0)), Err(BadEvent::Ended));
+    assert_eq!(reader.unended(), [(3, 1)], "it did not end its transaction");
+    // But for the start and the end, there were those of the spawn, the bracket and the joins.
+    assert_eq!(reader.transactions(), 4);
+    let mut reader = TxnReader::new(true, &tables(&[None]));
+    assert_eq!(read(&mut reader, event(1, Write, 0, 0)), Ok(vec![(1, 0, 0, 0)]));
+    assert_eq!(reader.open_stores().collect::<Vec<_>>(), [(0, 0)]);
+    assert_eq!(read(&mut reader, event(0, Join, 1, 0)), Err(BadEvent::Waits(Join, 0)));
+    assert_eq!(
+        reader.end().map_err(|bad| (bad.event, bad.why)),
+        Err((0, BadEvent::NeverCommitted))
+    );
+}
+
+/// Locations have variables in common where they overlap, and those that come later cut no variable.
+#[test]
+fn variables_of_bytes() {
+    let first = [Some((10, 4)), Some((12, 4)), None, Some((20, 2))];
+    let vars = |reader: &mut TxnReader, loc: u32| -> Vec<u32> {
+        let found = read(reader, event(0, Read, loc, 0)).expect("fits");
+        found.into_iter().map(|(_, var, ..)| var).collect()
+    };
+    let mut reader = TxnReader::new(false, &tables(&first));
+    assert_eq!(vars(&mut reader, 0), [0, 1]);
+    assert_eq!(vars(&mut reader, 1), [1, 2]);
+    assert_eq!(vars(&mut reader, 2), [4]);
+    assert_eq!(vars(&mut reader, 3), [3]);
+    for cuts in [(11, 1), (9, 2), (15, 1), (13, 10), (21, 1), (20, 1)] {
+        let all = [&first[..], &[Some(cuts)]].concat();
+        assert!(reader.learn(&tables(&all)).is_err(), "{cuts:?}");
+    }
+    for (fits, expected) in [((10, 2), vec![0]), ((12, 2), vec![1]), ((20, 2), vec![3])] {
+        let mut reader = TxnReader::new(false, &tables(&first));
+        let all = [&first[..], &[Some(fits)]].concat();
+        assert!(reader.learn(&tables(&all)).is_ok(), "{fits:?}");
+        assert_eq!(vars(&mut reader, 4), expected, "{fits:?}");
+    }
+    // What lies around and between others has a variable for each gap.
+    let all = [&first[..], &[Some((8, 16)), Some((16, 1))]].concat();
+    assert!(reader.learn(&tables(&all)).is_ok());
+    let whole = vars(&mut reader, 4);
+    assert_eq!(whole.len(), 8, "{whole:?}");
+    assert!([0, 1, 2, 3].iter().all(|var| whole.contains(var)) && !whole.contains(&4));
+    let between = vars(&mut reader, 5);
+    assert!(between.len() == 1 && whole.contains(&between[0]) && between[0] > 4);
+}
+
+fn access(thread: u32, kind: TxnKind, var: u32, txn: u32) -> TxnEvent {
+    TxnEvent { thread, kind, var, txn }
+}
+
+const MODE: TraceMode = TraceMode::Exact(BufferedReads::Exact);
+
+fn found(events: &[TxnEvent]) -> Vec<(usize, Vec<usize>)> {
+    let trace = Trace::new(events, MODE).expect("a trace");
+    let all: Vec<usize> = (0..events.len()).collect();
+    let found = overwritten(&trace, &all);
+    found.into_iter().map(|Overwritten { read, before }| (read, before)).collect()
+}
+
+#[test]
+fn reads_whose_own_write_is_overwritten() {
+    use TxnKind::{Fence, Read, Write};
+    let other = access(1, Write, 0, 90);
+    let start = [other, access(0, Write, 0, 0), access(0, Write, 1, 0), access(0, Read, 0, 0)];
+    let with = |more: &[TxnEvent]| found(&[&start[..], &[other], more].concat());
+    // A later read in another transaction, and none behind that if it reads memory.
+    let memory = access(0, Read, 2, 1);
+    assert_eq!(with(&[memory, access(0, Read, 3, 2)]), [(3, vec![5])]);
+    // Not in the same transaction, nor of the same variable.
+    assert_eq!(with(&[access(0, Read, 2, 0)]), []);
+    // A read of another own write may be out of date, too: others come behind it.
+    let own = access(0, Read, 1, 1);
+    assert_eq!(with(&[own, access(0, Read, 1, 1), memory]), [(3, vec![5])]);
+    assert_eq!(with(&[own, access(0, Read, 2, 2), access(0, Read, 3, 3)]), [(3, vec![5, 6])]);
+    // A later read of the same own write stands for the first.
+    assert_eq!(with(&[access(0, Read, 0, 1), other, access(0, Read, 2, 2)]), [(5, vec![7])]);
+    // A fence orders all.
+    assert_eq!(with(&[access(0, Fence, 0, 1), memory]), []);
+    // Other threads do not matter, and without another one's write nothing is overwritten.
+    assert_eq!(with(&[access(2, Read, 2, 7)]), []);
+    assert_eq!(found(&[&start[1..], &[memory]].concat()), []);
+    // Only what is wanted is looked at, and only until it is enough.
+    let events = [&start[..], &[other, own, access(0, Read, 2, 2)]].concat();
+    let trace = Trace::new(&events, MODE).expect("a trace");
+    let all: Vec<usize> = (0..events.len()).collect();
+    let mut pairs = Vec::new();
+    each_overwritten(&trace, &all, &|read| read != 3, &mut |read, later| {
+        pairs.push((read, later));
+        true
+    });
+    assert_eq!(pairs, []);
+    each_overwritten(&trace, &all, &|_| true, &mut |read, later| {
+        pairs.push((read, later));
+        false
+    });
+    assert_eq!(pairs, [(3, 5)]);
+}
