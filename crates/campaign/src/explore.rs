@@ -27,8 +27,9 @@ use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, 
 /// In auto, so many executions and this share of all limits are for a look whether there are few classes of them.
 const LOOK_EXECUTIONS: u64 = 10_000;
 const LOOK_SHARE: u32 = 8;
-/// If no more executions than these are wanted, the look is all: whoever needs no more comes to an end.
-const FEW_EXECUTIONS: u64 = 1000;
+/// If no more executions than these are wanted, the look is all: whoever needs no more comes to an end. With more, those
+/// with few preemptions are worth their share, since most failures show there.
+const FEW_EXECUTIONS: u64 = 64;
 /// Then the preemptions before all executions are explored, and how many executions of these are
 /// looked at at most: what is found has few preemptions, but there are too many to wait for.
 const FIRST_PREEMPTIONS: u32 = 2;
