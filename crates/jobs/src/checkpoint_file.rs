@@ -32,7 +32,7 @@ const SUM: usize = 32;
 const MOST_OF_A_WORD: usize = 4096;
 
 /// Pauses are at least so long, and so many times as long as the last file took to write.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(500);
 const TIMES: u32 = 15;
 
 /// Refuses to write where an input, or anything else that is no checkpoint, would be lost.

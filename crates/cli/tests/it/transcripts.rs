@@ -661,8 +661,9 @@ fn help() {
                   --show[=<STATE>]
                       Explain one final state by a run, drawn with a column per thread: the state that decides
                       the condition (the first state if it takes all of them), or the one given, as in
-                      --show='0:EAX=0; 1:EAX=0'. Of a given state only the components that matter need to be
-                      named. If no run ends so, the cycle is shown that forbids it.
+                      --show='0:EAX=0; 1:EAX=0' or --show='exists (0:EAX=0 /\ 1:EAX=0)'. Of a given state only
+                      the components that matter need to be named. If no run ends so, the cycle is shown that
+                      forbids it.
 
                   --run
                       Run the tests on this CPU, too, and count the final states
