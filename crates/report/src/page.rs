@@ -51,20 +51,12 @@ pub fn page_to_ask(tool: &Tool, files: &[String]) -> String {
             include_str!("page/ask.html").replace("@FILES@", &options)
         }
         "AGAIN" => {
-            let words = files.iter().map(|file| format!(" {}", quoted(file)));
-            again(tool, &format!("weakspot serve{}", words.collect::<String>()))
+            let words = ["weakspot", "serve"].into_iter().chain(files.iter().map(String::as_str));
+            // No word of a command line has a zero byte, which is all that cannot be quoted.
+            again(tool, &shlex::try_join(words).unwrap_or_default())
         }
         _ => String::new(),
     })
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// A command with more characters, as a shell makes of `*.c`, is shown only to who asks for it.
