@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -67,6 +67,8 @@ pub fn run(test: &Runnable, asked: &Asked<'_>) -> Result<Histogram, CannotRun> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        // Ctrl-C is for the command, which tells what was seen so far.
+        .process_group(0)
         .spawn();
     let mut child = Running(child.map_err(failed("cannot start the test that was compiled"))?);
     let histogram = follow(&mut child, test, asked, &limits)?;

@@ -449,3 +449,68 @@ fn a_full_disk_leaves_the_former_program() {
     assert_eq!(std::fs::read(&program).expect("it is still there"), before);
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 2);
 }
+
+/// What comes from one macro or one header is all at the same place in the text, and still several objects.
+#[test]
+fn objects_of_one_macro_and_of_one_header() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c-objects");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    write(
+        "own.h",
+        r"static int *one(void) { static int v; return &v; }
+static int *two(void) { static int v; return &v; }
+static int first(int i) { const int tab[2] = {1, 2}; return tab[i]; }
+static int second(int i) { const int tab[2] = {3, 4}; return tab[i]; }
+",
+    );
+    let store_buffering = r#"#include <pthread.h>
+#include "own.h"
+int a, b;
+void *f(void *p) { *one() = 1; a = *two(); return 0; }
+void *g(void *p) { *two() = 1; b = *one(); return 0; }
+int main(void) {
+    pthread_t s, t;
+    pthread_create(&s, 0, f, 0); pthread_create(&t, 0, g, 0);
+    return 0;
+}
+"#;
+    let file = write("own.c", store_buffering);
+    let robust = json(&["robust", "--format", "json", "--model", "tso", &file]);
+    assert_eq!(verdict(&robust, "robust", "tso"), "violated");
+    for claim in [
+        "first(1) == 2 && second(1) == 4",
+        "one() != two()",
+        "LITERALS",
+        "twice(1) == 3",
+        "MASK == 15 && TOP < 0 && (int)LESS == -1 && LESS > 0",
+        "chosen(15) == 1",
+    ] {
+        let text = |claim: &str| {
+            format!(
+                r#"#include <assert.h>
+#include "own.h"
+#define LITERALS differ(&(int){{4}}, &(int){{5}})
+#define COUNT(n) int t = n; {{ int t = n + 6; (void)t; }} return t + 2;
+enum {{ MASK = ~0u >> 28, TOP = 1 << 31, LESS = 1u - 2 }};
+#if (1 << 40) > 0 && -1 < 0
+static int differ(int *p, int *q) {{ return *p != *q; }}
+#endif
+static int twice(int n) {{ COUNT(n) }}
+static int chosen(int x) {{ switch (x) {{ case ~0u >> 28: return 1; }} return 0; }}
+int main(void) {{ assert({claim}); return 0; }}
+"#
+            )
+        };
+        for (claim, expected) in [(claim.to_owned(), "holds"), (format!("!({claim})"), "violated")]
+        {
+            let file = write("claim.c", &text(&claim));
+            let reached = json(&["reach", "--format", "json", "--model", "sc", &file]);
+            assert_eq!(verdict(&reached, "reach", "sc"), expected, "{claim}");
+        }
+    }
+}

@@ -1,8 +1,14 @@
 //! `weakspot litmus --run`. What is seen depends on the moment; what is said about it does not.
 
-use crate::{run, transcript};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
 use expect_test::expect;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
+
+use crate::{root, run, transcript};
 
 #[test]
 fn what_this_cpu_does_is_a_part_of_tso() {
@@ -114,4 +120,23 @@ fn what_cannot_be_run_is_said() {
     expect![[r#"
         error: corpus/litmus/SB.litmus: to run tests on this CPU takes gcc, which is not there; install it, or name another compiler in WEAKSPOT_CC
     "#]].assert_eq(&String::from_utf8_lossy(&ran.stderr));
+}
+
+/// A terminal sends Ctrl-C to the command and to all that it has started.
+#[test]
+fn ctrl_c_says_what_was_seen() {
+    let child = Command::new(env!("CARGO_BIN_EXE_weakspot"))
+        .args(["litmus", "--run", "--runs", "1000000000", "-f", "json", "corpus/litmus/SB.litmus"])
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(Duration::from_secs(2));
+    kill_process_group(Pid::from_child(&child), Signal::INT).expect("sent");
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let object: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+    assert_eq!(object["limit"]["kind"], "interrupted", "{object}");
 }

@@ -12,6 +12,9 @@ pub(crate) struct Unit {
     pub(crate) functions: Vec<Function>,
 }
 
+/// The number of a variable, or of a literal, in the order in which they are read.
+pub(super) type ObjectId = u32;
+
 /// A variable.
 #[derive(Debug)]
 pub(crate) struct Variable {
@@ -21,6 +24,8 @@ pub(crate) struct Variable {
     /// One for all calls, in a function.
     pub(super) is_static: bool,
     pub(super) at: Span,
+    /// Which object it is: what comes from one macro, or one header, is all at the same place.
+    pub(super) id: ObjectId,
 }
 
 /// What a variable starts with.
@@ -115,7 +120,7 @@ pub(super) enum ExprKind {
     AddressOf(Box<Expr>),
     Cast(Type, Box<Expr>),
     /// `(struct s){1, 2}`: a new object.
-    Literal(Type, Box<Init>),
+    Literal(ObjectId, Type, Box<Init>),
     Unary(UnOp, Box<Expr>),
     Binary(BinOp, Box<(Expr, Expr)>),
     Select(Box<(Expr, Expr, Expr)>),

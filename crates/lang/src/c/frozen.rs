@@ -9,15 +9,12 @@ use std::collections::HashSet;
 
 use weakspot_core::Value;
 
-use super::ast::{Expr, ExprKind, Init, Stmt, StmtKind, Unit, Variable};
+use super::ast::{Expr, ExprKind, Init, ObjectId, Stmt, StmtKind, Unit, Variable};
 use super::types::{Struct, Type, TypeKind};
 use super::visit::{each_statement, each_whole_expr, in_init, parts};
 
-/// A variable, by where it is declared and its name.
-pub(super) type Declaration = (u32, String);
-
 /// All such tables.
-pub(super) fn frozen(unit: &Unit) -> HashSet<Declaration> {
+pub(super) fn frozen(unit: &Unit) -> HashSet<ObjectId> {
     let mut locals: Vec<&Variable> = Vec::new();
     let mut names: HashSet<&str> = unit.globals.iter().map(|v| v.name.as_str()).collect();
     for f in &unit.functions {
@@ -43,7 +40,7 @@ pub(super) fn frozen(unit: &Unit) -> HashSet<Declaration> {
     };
     let locals = locals.iter().copied().filter(is_table).filter(is_constant);
     let tables = globals.chain(locals).filter(|v| is_only_read(v, unit));
-    tables.map(|v| (v.at.start, v.name.clone())).collect()
+    tables.map(|v| v.id).collect()
 }
 
 fn is_constant_list(init: &Init, unit: &Unit, names: &HashSet<&str>) -> bool {

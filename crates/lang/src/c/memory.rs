@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use weakspot_core::{BinOp, Expr, Location, Span, Value};
 
-use super::frozen::Declaration;
+use super::ast::ObjectId;
 use super::types::{Struct, Type, TypeKind, round_up};
 use crate::Diagnostic;
 use crate::litmus::c::folded;
@@ -37,10 +37,10 @@ pub(super) struct Memory {
     next: Value,
     /// Variables outside of functions, by their names.
     pub(super) globals: HashMap<String, (Value, Type)>,
-    /// Static variables of functions, by where they are declared.
-    pub(super) statics: HashMap<(u32, String), Value>,
+    /// Static variables of functions.
+    pub(super) statics: HashMap<ObjectId, Value>,
     /// Tables that nobody changes.
-    pub(super) frozen: HashSet<Declaration>,
+    pub(super) frozen: HashSet<ObjectId>,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Cell {
 }
 
 impl Memory {
-    pub(super) fn new(frozen: HashSet<Declaration>) -> Memory {
+    pub(super) fn new(frozen: HashSet<ObjectId>) -> Memory {
         Memory {
             cells: BTreeMap::new(),
             next: FIRST,

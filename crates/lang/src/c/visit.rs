@@ -70,7 +70,7 @@ fn inside<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
 pub(super) fn parts<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::Number(..) | ExprKind::Text | ExprKind::Name(_) | ExprKind::SizeOfType(_) => {}
-        ExprKind::Literal(_, init) => in_init(init, visit),
+        ExprKind::Literal(_, _, init) => in_init(init, visit),
         ExprKind::Call(f, args) => {
             visit(f);
             args.iter().for_each(visit);

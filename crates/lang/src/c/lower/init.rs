@@ -4,7 +4,7 @@ use weakspot_core::{BinOp, Expr, Span, Value};
 
 use super::{Lower, Lowering, Place};
 use crate::Diagnostic;
-use crate::c::ast::{self, Designator, ExprKind, Init, Unit, Variable};
+use crate::c::ast::{self, Designator, ExprKind, Init, ObjectId, Unit, Variable};
 use crate::c::memory::{Memory, cell};
 use crate::c::types::{Struct, Type, TypeKind};
 use crate::litmus::c::folded;
@@ -21,12 +21,12 @@ pub(in crate::c) fn globals(unit: &Unit, memory: &mut Memory) -> Lowering<()> {
             memory.globals.insert(name.clone(), (addr, ty.clone()));
         }
     }
-    for Variable { name, init, at, .. } in &unit.globals {
+    for Variable { name, init, id, .. } in &unit.globals {
         let (Some(init), Some((addr, ty))) = (init, memory.globals.get(name).cloned()) else {
             continue;
         };
         Lower::new(unit, memory, "", true).initialise_static(addr, &ty, init)?;
-        if memory.frozen.contains(&(at.start, name.clone())) {
+        if memory.frozen.contains(id) {
             memory.freeze(addr, &ty, &unit.structs);
         }
     }
@@ -119,21 +119,25 @@ impl Lower<'_> {
     }
 
     /// The object of a literal, with its values.
-    pub(super) fn literal(&mut self, ty: &Type, init: &Init, at: Span) -> Lowering<Place> {
-        let name = "literal".to_owned();
+    pub(super) fn literal(
+        &mut self,
+        id: ObjectId,
+        (ty, init): (&Type, &Init),
+        at: Span,
+    ) -> Lowering<Place> {
+        let name = "literal";
         if self.frames.is_empty() {
             // Outside of functions it is there from the start.
-            let addr = self.memory.allocate(ty, &name, &self.unit.structs, at)?;
+            let addr = self.memory.allocate(ty, name, &self.unit.structs, at)?;
             self.initialise_static(addr, ty, init)?;
             return Ok(Place::Memory(Expr::Const(addr), ty.clone()));
         }
-        let key = (at.start, name.clone());
-        let addr = match self.objects.get(&key) {
+        let addr = match self.objects.get(&id) {
             Some(addr) => *addr,
             None => {
                 let own = format!("{}:{name}", self.thread);
                 let addr = self.memory.allocate(ty, &own, &self.unit.structs, at)?;
-                self.objects.insert(key, addr);
+                self.objects.insert(id, addr);
                 addr
             }
         };
@@ -152,7 +156,7 @@ fn parts<'a>(
     all: &mut Vec<Part<'a>>,
 ) -> Lowering<()> {
     let (items, at) = match init {
-        Init::Value(ast::Expr { kind: ExprKind::Literal(own, init), .. })
+        Init::Value(ast::Expr { kind: ExprKind::Literal(_, own, init), .. })
             if own.kind == ty.kind && !ty.is_scalar() =>
         {
             return parts(init, ty, offset, structs, all);

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
 
-use super::ast::{self, ExprKind, Function, Unit, Variable};
+use super::ast::{self, ExprKind, Function, ObjectId, Unit, Variable};
 use super::draft::{Draft, Op, Step};
 use super::memory::{Memory, cell};
 use super::parse::ELSEWHERE;
@@ -67,10 +67,10 @@ pub(super) struct Lower<'u> {
     at: usize,
     /// The text that steps are attributed to.
     span: Span,
-    /// The registers of variables, by where these are declared.
-    vars: HashMap<(u32, String), RegId>,
+    /// The registers of variables.
+    vars: HashMap<ObjectId, RegId>,
     /// The addresses of variables in memory, in the same way.
-    objects: HashMap<(u32, String), Value>,
+    objects: HashMap<ObjectId, Value>,
     /// Registers for values within a statement, and how many are in use.
     scratch: Vec<RegId>,
     used: usize,
@@ -288,29 +288,28 @@ impl<'u> Lower<'u> {
 
     /// A variable of a function, or a parameter.
     fn declare(&mut self, variable: &Variable) -> Lowering<Place> {
-        let Variable { name, ty, at, is_static, .. } = variable;
+        let Variable { name, ty, at, is_static, id, .. } = variable;
         let frame = self.frames.last().map_or(0, |f| f.function);
-        let key = (at.start, name.clone());
         let in_register = (ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)))
             && !is_static
             && !self.addressed.get(&frame).is_some_and(|names| names.contains(name));
         let place = if in_register {
-            let reg = match self.vars.get(&key) {
+            let reg = match self.vars.get(id) {
                 Some(reg) => *reg,
                 None => {
                     let reg = self.register(name.clone());
-                    self.vars.insert(key, reg);
+                    self.vars.insert(*id, reg);
                     reg
                 }
             };
             Place::Reg(reg, Type { atomic: false, ..ty.clone() })
         } else if *is_static || self.is_frozen(variable) {
-            let addr = match self.memory.statics.get(&key) {
+            let addr = match self.memory.statics.get(id) {
                 Some(addr) => *addr,
                 None => {
                     let structs = &self.unit.structs;
                     let addr = self.memory.allocate(ty, name, structs, *at)?;
-                    self.memory.statics.insert(key, addr);
+                    self.memory.statics.insert(*id, addr);
                     if let Some(init) = &variable.init {
                         self.initialise_static(addr, ty, init)?;
                     }
@@ -322,12 +321,12 @@ impl<'u> Lower<'u> {
             };
             Place::Memory(Expr::Const(addr), ty.clone())
         } else {
-            let addr = match self.objects.get(&key) {
+            let addr = match self.objects.get(id) {
                 Some(addr) => *addr,
                 None => {
                     let own = format!("{}:{name}", self.thread);
                     let addr = self.memory.allocate(ty, &own, &self.unit.structs, *at)?;
-                    self.objects.insert(key, addr);
+                    self.objects.insert(*id, addr);
                     addr
                 }
             };
@@ -341,7 +340,7 @@ impl<'u> Lower<'u> {
 
     /// Whether a variable has the same value in all runs.
     fn is_frozen(&self, variable: &Variable) -> bool {
-        self.memory.frozen.contains(&(variable.at.start, variable.name.clone()))
+        self.memory.frozen.contains(&variable.id)
     }
 
     /// A value of one type as one of another.

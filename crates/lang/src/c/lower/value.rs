@@ -39,7 +39,7 @@ impl Lower<'_> {
                 let place = self.place(e)?;
                 self.load(place, to, e)
             }
-            ExprKind::Literal(ty, init) if ty.is_scalar() => {
+            ExprKind::Literal(_, ty, init) if ty.is_scalar() => {
                 let reg = self.temp();
                 self.initialise(Place::Reg(reg, ty.clone()), init)?;
                 Ok((Expr::Reg(reg), Type { atomic: false, ..ty.clone() }))
@@ -139,7 +139,7 @@ impl Lower<'_> {
                     Place::Reg(_, ty) | Place::Memory(_, ty) => ty,
                 }
             }
-            ExprKind::Literal(ty, _) => ty.clone(),
+            ExprKind::Literal(_, ty, _) => ty.clone(),
             _ => self.value(e)?.1,
         };
         self.draft.points.truncate(points);
@@ -267,7 +267,7 @@ impl Lower<'_> {
     pub(super) fn place(&mut self, e: &ast::Expr) -> Lowering<Place> {
         match &e.kind {
             ExprKind::Name(name) => self.find(name).ok_or_else(|| self.unknown(name, e)),
-            ExprKind::Literal(ty, init) => self.literal(ty, init, e.at),
+            ExprKind::Literal(id, ty, init) => self.literal(*id, (ty, init), e.at),
             ExprKind::Deref(inner) => {
                 let (addr, ty) = self.value(inner)?;
                 match ty.pointee() {
@@ -378,7 +378,7 @@ impl Lower<'_> {
             self.write(Place::Reg(reg, ty.clone()), value, &source);
             return Ok((Expr::Reg(reg), ty));
         }
-        if let (None, ExprKind::Literal(own, init), true) = (op, &from.kind, is_place(to)) {
+        if let (None, ExprKind::Literal(_, own, init), true) = (op, &from.kind, is_place(to)) {
             let ty = self.type_of(to)?;
             if let TypeKind::Struct(_) = ty.kind {
                 let Place::Memory(addr, ty) = self.place(to)? else {

@@ -299,7 +299,8 @@ impl Parser {
                 };
             }
             self.attributes()?;
-            params.push(Variable { name, ty, init: None, is_static: false, at });
+            let id = self.object();
+            params.push(Variable { name, ty, init: None, is_static: false, at, id });
             if self.take(")") {
                 return Ok(params);
             }
@@ -321,7 +322,8 @@ impl Parser {
         if let (Some(span), None) = (specifiers.is_extern, &init) {
             return Err(self.refused(span, "variables of other files are"));
         }
-        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at })
+        let id = self.object();
+        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at, id })
     }
 
     /// Whether the size of a type is known, that of an array by its values if it is not said.
@@ -351,7 +353,7 @@ impl Parser {
         if !is_known || ty.size(&self.structs) > MOST_BYTES {
             return Err(Diagnostic::new(start, "the size of this is not known, or too large", ""));
         }
-        Ok(ExprKind::Literal(ty, Box::new(init)))
+        Ok(ExprKind::Literal(self.object(), ty, Box::new(init)))
     }
 
     fn init(&mut self) -> Parsing<Init> {
@@ -456,14 +458,22 @@ impl Parser {
             self.at += 1;
         }
         if self.take("{") {
-            let mut next: Value = 0;
+            let (mut next, mut unsigned): (Value, bool) = (0, false);
             while !self.take("}") {
                 let (name, _) = self.name()?;
                 if self.take("=") {
                     let e = self.assignment()?;
-                    next = self.constant_value(&e)?;
+                    let (value, ty) = self.constant(&e)?;
+                    (next, unsigned) = (value, !ty.signed());
                 }
-                self.enums.insert(name, next);
+                // An `int` if it is one, otherwise wider, as gcc does.
+                let ty = match next {
+                    _ if i32::try_from(next).is_ok() && !(unsigned && next < 0) => Type::INT,
+                    _ if u32::try_from(next).is_ok() => Type::int(4, false),
+                    _ if unsigned => Type::SIZE,
+                    _ => Type::LONG,
+                };
+                self.enums.insert(name, (next, ty));
                 next = next.wrapping_add(1);
                 if !self.take(",") && !self.is("}") {
                     return Err(self.unexpected("`,` or `}`"));

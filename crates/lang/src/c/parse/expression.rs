@@ -257,8 +257,8 @@ impl Parser {
                 ExprKind::Text
             }
             Kind::Name(name) => {
-                if let Some(value) = self.enums.get(&name) {
-                    ExprKind::Number(*value, Type::INT)
+                if let Some((value, ty)) = self.enums.get(&name) {
+                    ExprKind::Number(*value, ty.clone())
                 } else if let Some((value, ty)) = known(&name) {
                     ExprKind::Number(value, ty)
                 } else {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use weakspot_core::{Span, Value};
 
-use super::ast::{Block, Function, Stmt, StmtKind, Unit};
+use super::ast::{Block, Function, ObjectId, Stmt, StmtKind, Unit};
 use super::token::{Kind, Token};
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -32,7 +32,7 @@ pub(super) fn unit(tokens: Vec<Token>) -> Parsing<Unit> {
 
 /// The value of the tokens, which are a constant and an end.
 pub(super) fn constant(tokens: Vec<Token>) -> Parsing<Value> {
-    let mut parser = Parser::new(tokens);
+    let mut parser = Parser { directive: true, ..Parser::new(tokens) };
     let e = parser.expression()?;
     match parser.peek() {
         Kind::End => parser.constant_value(&e),
@@ -49,7 +49,11 @@ struct Parser {
     tags: HashMap<String, usize>,
     typedefs: HashMap<String, Type>,
     /// The constants of enumerations.
-    enums: HashMap<String, Value>,
+    enums: HashMap<String, (Value, Type)>,
+    /// How many objects there were.
+    objects: ObjectId,
+    /// Whether this is what an `#if` asks.
+    directive: bool,
 }
 
 impl Parser {
@@ -62,7 +66,15 @@ impl Parser {
             tags: HashMap::new(),
             typedefs: HashMap::new(),
             enums: HashMap::new(),
+            objects: 0,
+            directive: false,
         }
+    }
+
+    /// The number of another object.
+    fn object(&mut self) -> ObjectId {
+        self.objects += 1;
+        self.objects
     }
 
     fn token(&self) -> &Token {
