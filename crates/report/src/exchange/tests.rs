@@ -160,3 +160,13 @@ fn times_of_explorations() {
     let robust = ["tso", "pso"].map(|model| object("a", "robust", model));
     assert_eq!(total(&robust).as_deref(), Some("3.000"));
 }
+
+/// Fences for a program that was executed fail no test: what they are for does, if it counts.
+#[test]
+fn fences_of_executed_programs_are_advice() {
+    let needed = OBJECTS[4].replace("\"diff\"", "\"explorations\":1,\"diff\"");
+    let xml = junit_of_objects(&needed);
+    assert!(xml.contains("failures=\"0\"") && xml.contains("<skipped message=\"advice: "), "{xml}");
+    // That is what `weakspot fence` was asked.
+    assert!(junit_of_objects(OBJECTS[4]).contains("failures=\"1\""));
+}
