@@ -47,7 +47,7 @@ fn answer(input: &Input, args: &ReachArgs, limits: &Limits) -> Answer<ProgramRes
             for (model, found) in &asked {
                 let verdict = found.as_ref().and_then(|found| {
                     let by = implied(&parsed.program, *model, found, &asked);
-                    tell(&mut job, &source, &parsed, (*model, found), by, limits)
+                    report(&mut job, &source, &parsed, (*model, found), by, limits)
                 });
                 job.answer.results.push(ProgramResult {
                     file: job.file.clone(),
@@ -130,7 +130,7 @@ fn ask_model(
 }
 
 /// Says what was found, and returns the verdict.
-fn tell(
+fn report(
     job: &mut Job<'_, ProgramResult>,
     source: &Source,
     parsed: &Parsed,
