@@ -161,12 +161,13 @@ fn asked_by_language(
     replays: &Replays<'_>,
 ) -> Result<Vec<PlacedFence>> {
     let made = changes.len();
-    for found in findings.iter().take(MOST_LOOKED_AT) {
-        let Some(traced) = replays.trace(&found.seen.schedule, found.seen.known)? else { break };
-        for change in missing(&traced.steps, (found.store, found.access), &changes) {
-            if !changes.contains(&change) {
-                changes.push(change);
-            }
+    let findings = &findings[..findings.len().min(MOST_LOOKED_AT)];
+    for seen in findings {
+        let Some(traced) = replays.trace(&seen.seen.schedule, seen.seen.known)? else { break };
+        // In an execution in which one pair was seen, other ways may lead to another one.
+        for found in findings {
+            let more = missing(&traced.steps, (found.store, found.access), &changes);
+            changes.extend(more);
         }
     }
     Ok(changes.split_off(made))

@@ -309,6 +309,24 @@ fn advice_is_right_in_the_language() {
     {
         assert!(out.contains(line), "{out}");
     }
+    // Either of two flags may be read: each is released, and the second one is for the language alone.
+    let flags = two(
+        &format!("{front} atomic_int z;"),
+        "atomic_store_explicit(&x, 1, memory_order_relaxed);\n    \
+         atomic_store_explicit(&y, 1, memory_order_relaxed);\n    \
+         atomic_store_explicit(&z, 1, memory_order_relaxed);\n",
+        "r1 = !atomic_load_explicit(&y, memory_order_acquire);\n    \
+         r1 &= !atomic_load_explicit(&z, memory_order_acquire);\n    \
+         r1 |= atomic_load_explicit(&x, memory_order_acquire);\n",
+        "r1",
+    );
+    let (out, code) = explore("flags", &flags, &["--model", "pso", "--fences"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(
+        out.contains("1 change of the source would prevent this, and 1 more is asked"),
+        "{out}"
+    );
+    assert_eq!(out.matches("\n+    atomic_store_explicit").count(), 2, "{out}");
     let ordered = passing.replace("(&y, 1, memory_order_relaxed)", "(&y, 1, memory_order_release)");
     let (out, code) = explore("ordered", &ordered, &["--model", "pso", "--fences"]);
     assert_eq!(code, Some(0), "{out}");
