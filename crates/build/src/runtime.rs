@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, io, process};
 
@@ -25,7 +26,14 @@ pub const NAME: &str = "libweakspot_rt.so";
 ///
 /// What is in it runs inside of the user's programs, so it has to be the user's own: folders that others own or may
 /// write to are refused, and so are links.
+///
+/// Once in a process: its bytes are compared with what is there, which takes as long as a short test.
 pub fn unpack() -> Result<PathBuf, String> {
+    static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    FOLDER.get_or_init(unpack_now).clone()
+}
+
+fn unpack_now() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     (PACKED, HEADER, VERIFIER).hash(&mut hasher);
     let library = miniz_oxide::inflate::decompress_to_vec(PACKED)

@@ -2,7 +2,9 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
@@ -26,16 +28,42 @@ struct Module {
     base: u64,
     end: u64,
     path: String,
-    /// Read when it is first asked for; `None` if it cannot be.
-    debug: OnceCell<Option<Debug>>,
-    /// The same.
+    file: Rc<File>,
+}
+
+/// A file that is mapped. Each part is read when it is first asked for; `None` if it cannot be.
+#[derive(Default)]
+struct File {
+    loader: OnceCell<Option<Loader>>,
+    /// Whether its addresses are absolute, since it is not relocatable.
+    absolute: OnceCell<Option<bool>>,
     variables: OnceCell<Option<Variables>>,
 }
 
-struct Debug {
-    loader: Loader,
-    /// What has to be added to offsets: programs that are not relocatable have absolute addresses.
-    start: u64,
+/// A file as it was when it was read: which one it is, how long, and when it was changed.
+#[derive(PartialEq, Eq, Hash)]
+struct Version(u64, u64, u64, i64, i64);
+
+/// So many files are remembered.
+const MOST_FILES: usize = 16;
+
+thread_local! {
+    /// Files that were read before: the tests of a crate are the same program, whose debug information takes
+    /// longer to read than most tests.
+    static FILES: RefCell<HashMap<Version, Rc<File>>> = RefCell::default();
+}
+
+impl File {
+    fn at(path: &str) -> Rc<File> {
+        let Ok(meta) = std::fs::metadata(path) else { return Rc::default() };
+        let version = Version(meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
+        FILES.with_borrow_mut(|files| {
+            if files.len() >= MOST_FILES && !files.contains_key(&version) {
+                files.clear();
+            }
+            Rc::clone(files.entry(version).or_default())
+        })
+    }
 }
 
 /// A place in the source.
@@ -67,9 +95,9 @@ impl Symbols {
     /// The files that are mapped: first byte, end and path of each. They are the same in all runs.
     pub(crate) fn fill(&mut self, modules: Vec<(u64, u64, String)>) {
         if self.modules.is_empty() {
-            let module = |(base, end, path)| {
-                let (debug, variables) = (OnceCell::new(), OnceCell::new());
-                Module { base, end, path, debug, variables }
+            let module = |(base, end, path): (u64, u64, String)| {
+                let file = File::at(&path);
+                Module { base, end, path, file }
             };
             self.modules = modules.into_iter().map(module).collect();
         }
@@ -126,7 +154,9 @@ impl Symbols {
         let Some(module) = place.module.and_then(|m| self.modules.get(m as usize)) else {
             return Vec::new();
         };
-        let Some(Debug { loader, start }) = module.debug() else { return Vec::new() };
+        let (Some(loader), Some(start)) = (module.loader(), module.start()) else {
+            return Vec::new();
+        };
         let mut frames = Vec::new();
         if let Ok(mut found) = loader.find_frames((start + place.offset).saturating_sub(1)) {
             while let Ok(Some(frame)) = found.next() {
@@ -245,7 +275,7 @@ impl Symbols {
     /// How the bytes at an address of data are read.
     pub(crate) fn scalar(&self, address: u64, len: u64) -> Option<Scalar> {
         let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
-        module.variables()?.scalar(module.debug()?.start + (address - module.base), len)
+        module.variables()?.scalar(module.start()? + (address - module.base), len)
     }
 
     /// The same for what a pointer points to, as in [`Symbols::pointed_to`].
@@ -263,13 +293,13 @@ impl Symbols {
     /// The variables of the file that a place is in, and where in that file it is.
     fn variables_at(&self, place: Place) -> Option<(&Variables, u64)> {
         let module = self.modules.get(usize::from(place.module?))?;
-        Some((module.variables()?, module.debug()?.start + place.offset))
+        Some((module.variables()?, module.start()? + place.offset))
     }
 
     /// What is at an address of data: a variable, and which part of it, or how many bytes into it.
     pub(crate) fn data(&self, address: u64, len: u64) -> Option<String> {
         let module = self.modules.iter().find(|m| (m.base..m.end).contains(&address))?;
-        let Debug { loader, start } = module.debug()?;
+        let (loader, start) = (module.loader()?, module.start()?);
         let probe = start + (address - module.base);
         if let Some(name) = module.variables().and_then(|all| all.name(probe, len)) {
             return Some(name);
@@ -291,22 +321,24 @@ impl Symbols {
 }
 
 impl Module {
-    fn debug(&self) -> Option<&Debug> {
-        self.debug.get_or_init(|| self.load()).as_ref()
+    fn loader(&self) -> Option<&Loader> {
+        self.file.loader.get_or_init(|| Loader::new(&self.path).ok()).as_ref()
     }
 
     fn variables(&self) -> Option<&Variables> {
-        self.variables.get_or_init(|| Variables::of(Path::new(&self.path))).as_ref()
+        self.file.variables.get_or_init(|| Variables::of(Path::new(&self.path))).as_ref()
     }
 
-    fn load(&self) -> Option<Debug> {
-        let loader = Loader::new(&self.path).ok()?;
-        // ELF: the type of the file is its 17th byte; 2 is a program that is not relocatable.
-        let mut head = [0; 18];
-        let mut file = std::fs::File::open(&self.path).ok()?;
-        std::io::Read::read_exact(&mut file, &mut head).ok()?;
-        let start = if head[16] == 2 { self.base } else { 0 };
-        Some(Debug { loader, start })
+    /// What has to be added to offsets in the file.
+    fn start(&self) -> Option<u64> {
+        let absolute = self.file.absolute.get_or_init(|| {
+            // ELF: the type of the file is its 17th byte; 2 is a program that is not relocatable.
+            let mut head = [0; 18];
+            let mut file = std::fs::File::open(&self.path).ok()?;
+            std::io::Read::read_exact(&mut file, &mut head).ok()?;
+            Some(head[16] == 2)
+        });
+        absolute.map(|absolute| if absolute { self.base } else { 0 })
     }
 }
 
