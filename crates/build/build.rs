@@ -26,8 +26,16 @@ fn pack() -> Result<(), String> {
     let bytes =
         fs::read(&library).map_err(|e| format!("cannot read {}: {e}", library.display()))?;
     let packed = miniz_oxide::deflate::compress_to_vec(&bytes, 9);
+    // Which one it is can be seen without unpacking it.
+    let sum = crc32fast::hash(&bytes);
+    let about = format!(
+        "pub(super) const LEN: usize = {};\npub(super) const SUM: u32 = {sum};\n",
+        bytes.len()
+    );
     let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
-    fs::write(Path::new(&out).join("runtime.deflate"), packed)
+    let write = |name: &str, bytes: &[u8]| fs::write(Path::new(&out).join(name), bytes);
+    write("runtime.deflate", &packed)
+        .and_then(|()| write("runtime.rs", about.as_bytes()))
         .map_err(|e| format!("cannot write the packed library: {e}"))
 }
 

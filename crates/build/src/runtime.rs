@@ -12,6 +12,11 @@ use std::{env, fs, io, process};
 /// The library, as `build.rs` has packed it.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.deflate"));
 
+/// How long it is when it is unpacked, and its checksum.
+mod library {
+    include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
+}
+
 /// The header with the marks that a program may have.
 static HEADER: &[u8] = include_bytes!("weakspot.h");
 
@@ -27,32 +32,44 @@ pub const NAME: &str = "libweakspot_rt.so";
 /// What is in it runs inside of the user's programs, so it has to be the user's own: folders that others own or may
 /// write to are refused, and so are links.
 ///
-/// Once in a process: its bytes are compared with what is there, which takes as long as a short test.
+/// Once in a process, and unpacked only where it has to be written: that takes longer than most tests.
 pub fn unpack() -> Result<PathBuf, String> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     FOLDER.get_or_init(unpack_now).clone()
 }
 
 fn unpack_now() -> Result<PathBuf, String> {
-    let mut hasher = DefaultHasher::new();
-    (PACKED, HEADER, VERIFIER).hash(&mut hasher);
-    let library = miniz_oxide::inflate::decompress_to_vec(PACKED)
-        .map_err(|e| format!("the runtime library of this program is damaged: {e}"))?;
     // Different versions do not get into each other's way.
+    let mut hasher = DefaultHasher::new();
+    (library::LEN, library::SUM, HEADER, VERIFIER).hash(&mut hasher);
     let name = format!("runtime-{:016x}", hasher.finish());
     let folder = cache()?.join(name);
     // Others may run what was built with it.
     private(&folder, 0o755)?;
-    let file = folder.join(NAME);
-    let headers = [(folder.join("weakspot.h"), HEADER), (folder.join("genmc.h"), VERIFIER)];
-    for (file, bytes) in [(file, &library[..])].into_iter().chain(headers) {
-        let same = fs::symlink_metadata(&file).is_ok_and(|data| data.is_file())
-            && fs::read(&file).is_ok_and(|found| found == bytes);
-        if !same {
-            write(&file, bytes).map_err(|e| format!("failed to write {}: {e}", file.display()))?;
-        }
+    let is_library =
+        |bytes: &[u8]| bytes.len() == library::LEN && crc32fast::hash(bytes) == library::SUM;
+    write_unless(is_library, &folder.join(NAME), || {
+        miniz_oxide::inflate::decompress_to_vec(PACKED)
+            .map_err(|e| format!("the runtime library of this program is damaged: {e}"))
+    })?;
+    for (name, header) in [("weakspot.h", HEADER), ("genmc.h", VERIFIER)] {
+        write_unless(|bytes| bytes == header, &folder.join(name), || Ok(header.to_vec()))?;
     }
     Ok(folder)
+}
+
+/// Writes a file, unless what is there is what it should be.
+fn write_unless(
+    is_same: impl Fn(&[u8]) -> bool,
+    file: &Path,
+    bytes: impl Fn() -> Result<Vec<u8>, String>,
+) -> Result<(), String> {
+    let same = fs::symlink_metadata(file).is_ok_and(|data| data.is_file())
+        && fs::read(file).is_ok_and(|found| is_same(&found));
+    if same {
+        return Ok(());
+    }
+    write(file, &bytes()?).map_err(|e| format!("failed to write {}: {e}", file.display()))
 }
 
 /// Others may do the same at the same time: the file appears as a whole.
