@@ -388,8 +388,8 @@ impl Execution<'_> {
     fn missing(&self, cycle: &[Part]) -> Vec<PlacedFence> {
         // The first part begins with the store: what leads there, the access, is what was found.
         let runs: Vec<&[Part]> = cycle.chunk_by(|a, b| self.synchronizes(*a, *b)).collect();
-        let mut verdict = Verdict::default();
-        verdict.between = cycle.windows(2).any(|pair| self.skips(pair[0].to, pair[1].from));
+        let between = cycle.windows(2).any(|pair| self.skips(pair[0].to, pair[1].from));
+        let verdict = Verdict { between, ..Verdict::default() };
         let verdict = runs.iter().fold(verdict, |all, parts| all.and(self.run(parts)));
         if !verdict.is_allowed() {
             return Vec::new();
