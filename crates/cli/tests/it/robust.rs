@@ -224,15 +224,15 @@ fn peterson() {
               buffers flag[0]=1 as (1)     │                               │
             turn = 1 - me                  │                               │
               buffers turn=1 as (2)        │                               │
-            await (flag[1 - me]            │                               │
-              == 0 || turn == me)          │                               │
+            await (flag[1 - me] == 0 ||    │                               │
+              turn == me)                  │                               │
               reads flag[1]=0 from memory  │                               │
                                            │ flag[me] = 1                  │ flag[1]=1
                                            │   writes flag[1]=1 to memory  │
                                            │ turn = 1 - me                 │ turn=0
                                            │   writes turn=0 to memory     │
-                                           │ await (flag[1 - me]           │
-                                           │   == 0 || turn == me)         │
+                                           │ await (flag[1 - me] == 0 ||   │
+                                           │   turn == me)                 │
                                            │   reads flag[0]=0 from memory │
             (1) flag[0]=1 reaches memory,  │                               │ flag[0]=1
               overtaken by await (flag[1 - │                               │

@@ -373,16 +373,16 @@ fn reach_peterson() {
               buffers flag[0]=1 as (1)    │                               │
             turn = 1 - me                 │                               │
               buffers turn=1 as (2)       │                               │
-            await (flag[1 - me]           │                               │
-              == 0 || turn == me)         │                               │
+            await (flag[1 - me] == 0 ||   │                               │
+              turn == me)                 │                               │
               reads flag[1]=0 from memory │                               │
                                           │ while (i < ROUNDS)            │
                                           │ flag[me] = 1                  │
                                           │   buffers flag[1]=1 as (3)    │
                                           │ turn = 1 - me                 │
                                           │   buffers turn=0 as (4)       │
-                                          │ await (flag[1 - me]           │
-                                          │   == 0 || turn == me)         │
+                                          │ await (flag[1 - me] == 0 ||   │
+                                          │   turn == me)                 │
                                           │   reads flag[0]=0 from memory │
 
             The run ends with p[0] at cs, p[1] at cs.

@@ -15,8 +15,7 @@ function explained(a) {
     title: `Failure ${i + 1} of ${a.failures.length}: ${f.kind}${f.message ? `: ${f.message}` : ""}`, run: f.run,
     frames: [f.frames], again: f.again || f.schedule,
   }));
-  // What stands for places where fences could be says nothing.
-  for (const one of found) one.run.steps = one.run.steps.filter((s) => s.kind !== "local" || s.text !== "nop");
+  for (const one of found) one.run.steps = worthShowing(one.run.steps);
   return found;
 }
 
