@@ -39,9 +39,10 @@ function overtaking(run) {
 const placeOf = (s) => s.file ? `${s.file}:${s.line}` : s.line ? `line ${s.line}` : "";
 const inPlace = (s) => placeOf(s) ? ` (${placeOf(s)})` : "";
 
-// Fences give SC at best.
+// Fences give SC at best. An execution with commits need not be one of SC, whatever it is judged by.
 const noFenceHelps = (a) => a.question === "serial" && (a.sc_serializable === "violated"
-  || answers.some((b) => b.question === "serial" && b.model === "sc" && b.verdict === "violated" && subject(b) === subject(a)));
+  || answers.some((b) => b.question === "serial" && b.model === "sc" && b.verdict === "violated" && subject(b) === subject(a)
+    && (a.of !== "execution" || b.sc_equivalent === true)));
 
 // What happened, for somebody who has never heard of store buffers.
 function inWords(a, one, pair) {
