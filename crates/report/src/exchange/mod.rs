@@ -160,7 +160,12 @@ fn of_object(object: &Value) -> Vec<Finding> {
                     "serial" => "not serializable".to_owned(),
                     question => format!("{question} is violated"),
                 };
-                let message = format!("{of}{violated} under {model}{text}");
+                // A log is about a program, whose places it has.
+                let log = match place.file.is_empty() || place.file == file.file {
+                    true => String::new(),
+                    false => format!("{}: ", file.file),
+                };
+                let message = format!("{log}{of}{violated} under {model}{text}");
                 // What names no file is in the input.
                 let here = |place: Place| match place.file.is_empty() {
                     true => Place { file: file.file.clone(), ..place },

@@ -190,7 +190,7 @@ fn places_of_cycles() {
     let serial = r#"{"file":"log","question":"serial","model":"tso","verdict":"violated","cycle":[{"why":"1 before 2"}],"delays":[{"store":1,"during":9,"fence_before":2}],"run":{"steps":[{"n":1,"file":"p.c","line":6},{"n":2,"file":"p.c","line":9}],"cycle":[{"from":1,"to":2,"edge":"po","why":"1 before 2"}]}}"#;
     assert_eq!(
         github(serial),
-        "::error file=p.c,line=6,title=weakspot%3A serial::not serializable under TSO: 1 before 2; a fence between p.c:6 and p.c:9 is in the way of this\n"
+        "::error file=p.c,line=6,title=weakspot%3A serial::log: not serializable under TSO: 1 before 2; a fence between p.c:6 and p.c:9 is in the way of this\n"
     );
     let helpless = serial.replace("\"delays\"", "\"sc_serializable\":\"violated\",\"delays\"");
     assert!(github(&helpless).ends_with("so that no fence helps\n"), "{}", github(&helpless));

@@ -497,12 +497,12 @@ impl Drawing<'_> {
             self.run.cycle.iter().filter_map(|arc| Some(self.step(arc.from)?.1)).collect();
         let thread = |step: &RunStep| self.run.thread(step.thread).to_owned();
         let name_width = steps.iter().map(|step| width(&thread(step))).max().unwrap_or(0);
-        let line = |step: &RunStep| step.line.filter(|_| self.lines || step.file.is_some());
-        let digits = steps.iter().filter_map(|s| line(s)).max().map_or(0, |n| n.to_string().len());
+        let line = |step: &RunStep| step.line_text().filter(|_| self.lines || step.file.is_some());
+        let digits = steps.iter().filter_map(|s| line(s)).map(|line| line.len()).max().unwrap_or(0);
         let instr = (self.columns / 2).min(40);
         let text = |step: &&RunStep| {
             let at = match line(step) {
-                Some(line) => format!("line {line:digits$}  "),
+                Some(line) => format!("line {line:>digits$}  "),
                 None => String::new(),
             };
             let what = match &step.file {

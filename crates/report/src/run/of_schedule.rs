@@ -79,6 +79,7 @@ pub(crate) fn of_schedule(
         });
     }
     run.telling = telling(&run);
+    run.mark_shared_lines();
     Some(run)
 }
 

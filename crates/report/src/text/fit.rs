@@ -109,7 +109,7 @@ fn push_around(
         true => gutter,
         false => from.saturating_sub((room - wanted) / 3).max(gutter),
     };
-    let left_out = if start > gutter { start - gutter } else { 0 };
+    let left_out = start.saturating_sub(gutter);
     let (before, kept) = match left_out {
         0 => ("", columns - DOTS.len() - gutter),
         _ => (DOTS, room),
