@@ -444,6 +444,12 @@ impl<'a> Asked<'a> {
         self.say(current, &said);
     }
 
+    /// Whether that was just found out. An execution with commits need not be one of SC, whatever it is judged by.
+    fn fails_under_sc(&self, current: &Current) -> bool {
+        let last = self.job.answer.results.last().filter(|last| last.name == self.name(current));
+        last.is_some_and(|l| (l.model, &l.verdict) == (Some(Model::Sc), &Some(Verdict::Violated)))
+    }
+
     /// Prints an answer.
     fn say(&mut self, current: &Current, said: &Said<'_>) {
         let time = current.since.elapsed();
@@ -456,6 +462,7 @@ impl<'a> Asked<'a> {
             order: said.shown.order.as_deref(),
             buffered: self.buffered(said.model),
             sc_equivalent: said.sc_equivalent,
+            fails_under_sc: said.of == SerialOf::Trace && self.fails_under_sc(current),
             fenced: said.fenced,
             others: said.others,
             decided_by: said.decided_by,

@@ -52,7 +52,7 @@ pub use outcomes::{Factor, OutcomeSet};
 pub use program::expr::{BinOp, DivisionByZero, Expr, UnOp};
 pub use program::fences::{FencePlaces, Goal, PlaceEdge, PlacedFence, same_program};
 pub use program::memory::Memory;
-pub use program::source::{Names, Span};
+pub use program::source::{Names, Span, Unsigned};
 pub use program::transactions::{Open, Part, Transactions, TxnMark, is_event};
 pub use program::wide::{Wide, WideCell};
 pub use program::{

@@ -150,6 +150,15 @@ mod tests {
         assert!(page.ends_with("</html>\n"), "{page}");
     }
 
+    /// The files that are served are in the command, quoted for a shell.
+    #[test]
+    fn served_again() {
+        let tool = Tool { name: "weakspot", version: "1.0", commit: None };
+        let page = page_to_ask(&tool, &["a.weak".to_owned(), "b c.weak".to_owned()]);
+        let again = "Again by <code>weakspot serve a.weak 'b c.weak'</code>";
+        assert!(page.contains(again), "{page}");
+    }
+
     /// Parts of the script share their names, and a second function of one name would take the place of the first.
     #[test]
     fn names_are_different() {

@@ -665,7 +665,37 @@ impl Explored<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_types;
+    use super::*;
+
+    /// Executions that were blocked may have shown it as well; then there are more than came to their end.
+    #[test]
+    fn seen_in_blocked_executions() {
+        let explored = Explored {
+            program: "p",
+            root: None,
+            executions: 2,
+            blocked: 3,
+            command: "weakspot run",
+            target: "p",
+            again: ("weakspot run", "p"),
+            verbose: false,
+            steps: 9,
+            strategy: "dpor",
+            remarks: &[],
+            cut_off: None,
+            time: Duration::ZERO,
+            course: None,
+        };
+        let line = |executions| {
+            let text = seen(&explored, executions, 1, ("", None));
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(line(2), "  seen     in 2 executions, first in execution 1");
+        assert_eq!(
+            line(4),
+            "  seen     in 4 executions with those that were blocked, first in execution 1"
+        );
+    }
 
     #[test]
     fn functions_without_types() {

@@ -71,7 +71,8 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
             for change in changes {
                 let RealChange { file, line, what, language, .. } = change;
                 let why = if *language { " (for the rules of C11 and Rust)" } else { "" };
-                let _ = writeln!(out, "  {}:{line}: {what}{why}", plain(file));
+                let file = from_here(explored.root, file);
+                let _ = writeln!(out, "  {}:{line}: {what}{why}", plain(&file));
             }
             if let Some(limit) = &advice.limit {
                 let why = limit_text(limit, &Names::default());
@@ -92,6 +93,14 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         let _ = writeln!(out, "note: {}", plain(remark));
     }
     out
+}
+
+/// A file as the diff names it: from the folder that one is in, where the compiler names it from another.
+fn from_here(root: Option<&str>, file: &str) -> String {
+    match root.filter(|_| !file.starts_with('/')) {
+        Some(root) => format!("{root}/{file}"),
+        None => file.to_owned(),
+    }
 }
 
 /// The same as a JSON object on one line.
@@ -132,4 +141,17 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     crate::real_json::strings(o.key("remarks"), &advice.remarks);
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is advised and its diff name a file alike.
+    #[test]
+    fn files_are_named_from_here() {
+        assert_eq!(from_here(Some("my dir/c"), "src/lib.rs"), "my dir/c/src/lib.rs");
+        assert_eq!(from_here(Some("c"), "/src/lib.rs"), "/src/lib.rs");
+        assert_eq!(from_here(None, "src/lib.rs"), "src/lib.rs");
+    }
 }

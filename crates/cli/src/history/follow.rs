@@ -321,30 +321,29 @@ impl Followed<'_> {
                 weakspot_jobs::terminal::Count(n)
             )],
         };
-        notes.extend(following.held().map(|broken| self.may_be_violated(broken)));
         if following.open().iter().any(|model| !model.has_real_time()) {
             notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
         }
-        let verdicts: Vec<(HistoryModel, Verdict)> = following
-            .open()
-            .iter()
-            .map(|&model| match limit {
-                Some(limit) => (model, Verdict::Unknown(limit.clone())),
-                None => (model, following.verdict(model)),
-            })
-            .collect();
+        let verdict = |&model: &HistoryModel| {
+            let held = following.held().filter(|broken| broken.found.model == model);
+            let held = held.map(|broken| self.may_be_violated(broken));
+            let notes: Vec<String> = notes.iter().cloned().chain(held).collect();
+            let limit = limit.cloned().map(Verdict::Unknown);
+            (model, limit.unwrap_or_else(|| following.verdict(model)), notes)
+        };
+        let verdicts: Vec<_> = following.open().iter().map(verdict).collect();
         let held = |model: HistoryModel| {
             following.held().find(|held| held.found.model == model).map(|held| held.arrived)
         };
         let (ops, names) = (History::new(), OpNames::default());
-        let answer = |(model, verdict)| HistoryAnswer {
+        let answers = verdicts.iter().map(|(model, verdict, notes)| HistoryAnswer {
             head: self.job.head(
-                model,
+                *model,
                 verdict,
                 self.start.elapsed(),
                 match limit {
                     Some(_) => Certification::NotChecked,
-                    None => following.certification(model),
+                    None => following.certification(*model),
                 },
             ),
             id: reader.id(),
@@ -352,20 +351,19 @@ impl Followed<'_> {
             ops: &ops,
             names: &names,
             lines: &[],
-            notes: &notes,
+            notes,
             unchecked: reader.unchecked(),
             evidence: None,
-            decided_by: following.decided_by(model).map_or("", |by| by.key()),
+            decided_by: following.decided_by(*model).map_or("", |by| by.key()),
             implied_by: None,
             minimal: None,
-            followed: Some(HistoryFollowed { held: held(model), ..followed }),
+            followed: Some(HistoryFollowed { held: held(*model), ..followed }),
             explored: followed.operations,
-        };
-        let answers: Vec<HistoryAnswer<'_>> =
-            verdicts.iter().map(|(model, verdict)| answer((*model, verdict))).collect();
+        });
+        let answers: Vec<HistoryAnswer<'_>> = answers.collect();
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all: false });
         self.job.write(&written);
-        for (_, verdict) in &verdicts {
+        for (_, verdict, _) in &verdicts {
             self.job.say(&Written::default(), verdict);
         }
         part(self.job.take());

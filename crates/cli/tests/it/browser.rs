@@ -275,6 +275,15 @@ fn fixes_are_diffs_with_the_answer_after_them() {
     browser.open(&format!("{address}#answer-0"));
     assert_eq!(text(&mut browser, ".diff .added").trim_end(), "+        fence");
     assert!(text(&mut browser, "#answer").contains("With it: ✓ TSO: robust"));
+    // Fences for a program that was executed are advice.
+    let path = folder().join("fix.html");
+    let page = std::fs::read_to_string(&path).expect("a page");
+    let asked = r#""question":"fence""#;
+    let advised = page.replacen(asked, &format!(r#"{asked},"explorations":1"#), 1);
+    std::fs::write(&path, advised).expect("a page");
+    browser.open(&address);
+    assert!(text(&mut browser, ".pill.advice").contains("needs fences, advice"));
+    assert!(text(&mut browser, "#answers").contains("1 as advice"));
     assert_eq!(browser.errors(), Vec::<String>::new());
 }
 

@@ -131,7 +131,8 @@ fn a_lock_is_broken() {
             enter#1  (2) turn=1 reaches memory,                          │ turn=1
                        overtaken by line 19                              │
                      ... 5 steps of enter#1, 2 of enter#2 ...            │ count=1 flag[0]=0
-            enter#1  reads enter#1 done=0 and writes enter#1…            │ enter#1 done=1
+            enter#1  reads enter#1 done=0 and writes enter#1 done=1 at   │ enter#1 done=1
+                       once                                              │
                        at peterson-relaxed.c:14                          │
                        enter                                             │
             main     reads enter#1 done=1 from memory                    │
@@ -144,12 +145,12 @@ fn a_lock_is_broken() {
                        memory_order_release);                            │
             enter#2  (7) count=1 reaches memory                          │ count=1
             enter#2  (8) flag[1]=0 reaches memory                        │ flag[1]=0
-            enter#2  reads enter#2 done=0 and writes enter#2…            │ enter#2 done=1
+            enter#2  reads enter#2 done=0 and writes enter#2 done=1 at   │ enter#2 done=1
+                       once                                              │
                        at peterson-relaxed.c:14                          │
                        enter                                             │
             main     reads enter#2 done=1 from memory                    │
                        at peterson-relaxed.c:33                          │
-                       pthread_join(t[i], NULL);                         │
             main     reads count=1 from memory  at peterson-relaxed.c:34 │
                        assert(count == 2);                               │
             main     fails  at peterson-relaxed.c:34                     │
@@ -513,4 +514,60 @@ int main(void) {{ assert({claim}); return 0; }}
             assert_eq!(verdict(&reached, "reach", "sc"), expected, "{claim}");
         }
     }
+}
+
+/// Names are shortened, values are not, and they have the signs that their types have.
+#[test]
+fn values_behind_long_names() {
+    const SOURCE: &str = "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+_Atomic uint64_t the_producer_has_published_this, the_consumer_has_published_this;
+uint64_t what_the_first_thread_saw_of_the_other, what_the_second_thread_saw_of_the_other;
+static void *first(void *p) {
+    atomic_store_explicit(&the_producer_has_published_this, -1, memory_order_relaxed);
+    what_the_first_thread_saw_of_the_other = atomic_load(&the_consumer_has_published_this);
+    return p;
+}
+static void *second(void *p) {
+    uint64_t mine = -2;
+    atomic_store_explicit(&the_consumer_has_published_this, mine, memory_order_relaxed);
+    what_the_second_thread_saw_of_the_other = atomic_load(&the_producer_has_published_this);
+    return p;
+}
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, first, 0);
+    pthread_create(&b, 0, second, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    assert(what_the_first_thread_saw_of_the_other || what_the_second_thread_saw_of_the_other);
+}
+";
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("long-names.c");
+    std::fs::write(&file, SOURCE).expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let out = run(&["reach", "--model", "tso", file], "").out;
+    let wide = out.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None, "{out}");
+    for (part, times) in [
+        // Beside the thread, in memory, and on the cycle; of the late one also when it is issued, and in words.
+        ("=18446744073709551615", 3),
+        ("=18446744073709551614", 6),
+        // The statement that reads both is shown with the first read, and where it fails.
+        ("    assert(what_the", 2),
+        ("=-", 0),
+    ] {
+        assert_eq!(out.matches(part).count(), times, "{part} in {out}");
+    }
+    let answers = json(&["reach", "--model", "tso", "--format", "json", file]);
+    let steps = answers[0]["run"]["steps"].as_array().expect("steps");
+    let stored = |value: u64| steps.iter().any(|step| step["value"] == value);
+    assert!(stored(u64::MAX) && stored(u64::MAX - 1), "{steps:?}");
+    let last = steps.last().expect("a step");
+    assert_eq!(
+        (&last["kind"], &last["note"]),
+        (&"fail".into(), &"the assertion does not hold".into())
+    );
 }

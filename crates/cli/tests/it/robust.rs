@@ -156,7 +156,7 @@ fn an_update_overtakes() {
         text,
         expect![[r#"
             - PSO robust: every run under PSO does what some run under SC does (_ states searched)
-            - PSO-own not robust: p's store to x (line 4) can reach memory after its later atomic update of y (line 4)
+            - PSO-own not robust: p's store to x (line 4:5) can reach memory after its later atomic update of y (line 4:12)
              --> -:4:5
               |
             4 |     x = 1; fetch_add(y, 1)
@@ -178,14 +178,14 @@ fn an_update_overtakes() {
                              overtaken by         │                              │
                              fetch_add(y, 1)      │                              │
 
-            p's store x=1 (line 4) was still in its buffer when p updated y (line 4).
+            p's store x=1 (line 4:5) was still in its buffer when p updated y (line 4:12).
 
             SC cannot do this: each arrow means "comes before", and they form a cycle.
-              p  line  4  x = 1            -po->  program order of p
-              p  line  4  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
-              q  line  9  r = y            -po->  program order of q
-              q  line 10  s = x            -fr->  read x=0, which the next overwrites
-              p  line  4  x = 1  (back at the start)
+              p  line  4:5  x = 1            -po->  program order of p
+              p  line 4:12  fetch_add(y, 1)  -rf->  wrote y=1, which the next reads
+              q  line    9  r = y            -po->  program order of q
+              q  line   10  s = x            -fr->  read x=0, which the next overwrites
+              p  line  4:5  x = 1  (back at the start)
 
             A fence between the two would prevent this run; `weakspot fence --model pso-own`
             finds the cheapest fences that prevent all such runs.
@@ -224,15 +224,15 @@ fn peterson() {
               buffers flag[0]=1 as (1)     │                               │
             turn = 1 - me                  │                               │
               buffers turn=1 as (2)        │                               │
-            await (flag[1 - me]            │                               │
-              == 0 || turn == me)          │                               │
+            await (flag[1 - me] == 0 ||    │                               │
+              turn == me)                  │                               │
               reads flag[1]=0 from memory  │                               │
                                            │ flag[me] = 1                  │ flag[1]=1
                                            │   writes flag[1]=1 to memory  │
                                            │ turn = 1 - me                 │ turn=0
                                            │   writes turn=0 to memory     │
-                                           │ await (flag[1 - me]           │
-                                           │   == 0 || turn == me)         │
+                                           │ await (flag[1 - me] == 0 ||   │
+                                           │   turn == me)                 │
                                            │   reads flag[0]=0 from memory │
             (1) flag[0]=1 reaches memory,  │                               │ flag[0]=1
               overtaken by await (flag[1 - │                               │
@@ -270,7 +270,7 @@ fn odd_layout() {
     let ran = run(&["robust", "--model", "tso", "-"], text);
     let head: Vec<&str> = ran.out.lines().take(7).collect();
     expect![[r#"
-        - TSO not robust: p's store to x (line 3) can reach memory after its later load of y (line 3)
+        - TSO not robust: p's store to x (line 3:9) can reach memory after its later load of y (line 3:16)
          --> -:3:9
           |
         3 |     var r; x = 1; r = y

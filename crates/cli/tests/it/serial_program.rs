@@ -316,6 +316,7 @@ fn lines() {
               └─────────────────────┘
                 ↓ back to the first: 9 before 11: T0 changes L after T1 did
             corpus/transactions/bank.std TSO: not serializable: an execution of this trace has a cycle through 2 transactions in 15 events
+              note: under SC it is not serializable either: no fence helps
 
               No order of the transactions explains this: each comes before the next, and
               they form a cycle.

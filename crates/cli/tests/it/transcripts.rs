@@ -73,9 +73,9 @@ fn litmus_json() {
         &["litmus", "--format", "json", "--states", "-"],
         MP,
         expect![[r#"
-            {"file":"-","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
-            {"file":"-","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1}
-            {"file":"-","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}],"schema":1}
+            {"file":"-","question":"litmus","model":"sc","verdict":"violated","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","line":6,"witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"litmus","model":"tso","verdict":"violated","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","line":6,"witness_exists":false,"states":3,"observation":"Never","complete":true,"explored":3,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":1}],"schema":1}
+            {"file":"-","question":"litmus","model":"pso","verdict":"holds","certified":true,"time_s":_,"name":"MP","condition":"exists","proposition":"(1:EAX=1 /\\ 1:EBX=0)","line":6,"witness_exists":true,"states":4,"observation":"Sometimes","complete":true,"explored":5,"outcomes":[{"1:EAX":0,"1:EBX":0},{"1:EAX":0,"1:EBX":1},{"1:EAX":1,"1:EBX":0},{"1:EAX":1,"1:EBX":1}],"schema":1}
             --- exit 1
         "#]],
     );
@@ -373,16 +373,16 @@ fn reach_peterson() {
               buffers flag[0]=1 as (1)    │                               │
             turn = 1 - me                 │                               │
               buffers turn=1 as (2)       │                               │
-            await (flag[1 - me]           │                               │
-              == 0 || turn == me)         │                               │
+            await (flag[1 - me] == 0 ||   │                               │
+              turn == me)                 │                               │
               reads flag[1]=0 from memory │                               │
                                           │ while (i < ROUNDS)            │
                                           │ flag[me] = 1                  │
                                           │   buffers flag[1]=1 as (3)    │
                                           │ turn = 1 - me                 │
                                           │   buffers turn=0 as (4)       │
-                                          │ await (flag[1 - me]           │
-                                          │   == 0 || turn == me)         │
+                                          │ await (flag[1 - me] == 0 ||   │
+                                          │   turn == me)                 │
                                           │   reads flag[0]=0 from memory │
 
             The run ends with p[0] at cs, p[1] at cs.

@@ -1,6 +1,6 @@
 //! Where things stand in a source text, and what they are called there.
 
-use crate::{LocId, ThreadId};
+use crate::{LocId, RegId, ThreadId};
 
 /// A piece of source text, as byte offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,6 +51,32 @@ pub struct Names {
     pub condition: String,
     /// A value that equals the address of a location is to be shown as its name.
     pub addresses_are_symbolic: bool,
+    /// What holds numbers without a sign.
+    pub unsigned: Unsigned,
+}
+
+/// Which locations and registers hold numbers of 64 bits without a sign: it is a matter of how they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsigned {
+    /// For each location whether it does; none that is not here does.
+    pub locs: Vec<bool>,
+    /// The same for the registers of each thread.
+    pub regs: Vec<Vec<bool>>,
+}
+
+impl Unsigned {
+    /// Whether a location does.
+    #[must_use]
+    pub fn loc(&self, loc: LocId) -> bool {
+        self.locs.get(loc.index()).is_some_and(|unsigned| *unsigned)
+    }
+
+    /// Whether a register of a thread does.
+    #[must_use]
+    pub fn reg(&self, thread: ThreadId, reg: RegId) -> bool {
+        let regs = self.regs.get(thread.index());
+        regs.and_then(|regs| regs.get(reg.index())).is_some_and(|unsigned| *unsigned)
+    }
 }
 
 impl Names {

@@ -2,6 +2,7 @@
 
 use weakspot_core::{
     Edge, Expr, Instr, Names, Point, PointId, Program, Span, Thread, Transactions, Undeclared,
+    Unsigned,
 };
 
 use super::ast::{ExprKind, Unit};
@@ -56,7 +57,8 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
     let all = drafts.into_iter().zip(&world.instances);
     let all: Vec<_> = all.map(|(draft, instance)| tidied(draft, instance)).collect();
     let threads: Vec<String> = world.instances.iter().map(|i| i.name.clone()).collect();
-    let (locs, places) = world.memory.locations();
+    let (locs, places, unsigned_locs) = world.memory.locations();
+    let unsigned_regs = all.iter().map(|t| t.unsigned.clone()).collect();
     let (mut all, regs): (Vec<_>, Vec<_>) = all.into_iter().map(|t| (t.thread, t.regs)).unzip();
     if let Some(span) = first_assertion(unit) {
         keep_asking(&mut all, span);
@@ -70,6 +72,7 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
         observed: Vec::new(),
         condition: String::new(),
         addresses_are_symbolic: true,
+        unsigned: Unsigned { locs: unsigned_locs, regs: unsigned_regs },
     };
     let program = Program {
         threads: all,

@@ -9,10 +9,25 @@ use super::types::Type;
 pub(super) struct Draft {
     /// The steps that may be taken from each point; the thread starts at the first.
     pub(super) points: Vec<Vec<Step>>,
-    /// The names of the registers.
-    pub(super) regs: Vec<String>,
+    /// The registers.
+    pub(super) regs: Vec<RegName>,
     /// What the registers start with; 0 where nothing is said.
     pub(super) initial: Vec<Value>,
+}
+
+/// What is known of a register beside its value.
+#[derive(Clone, Debug)]
+pub(super) struct RegName {
+    pub(super) name: String,
+    /// It holds numbers of 64 bits without a sign.
+    pub(super) is_unsigned: bool,
+}
+
+impl RegName {
+    /// One of a name that no program has.
+    pub(super) fn hidden(name: &str) -> RegName {
+        RegName { name: name.to_owned(), is_unsigned: false }
+    }
 }
 
 /// A step.

@@ -47,13 +47,15 @@ pub(super) struct Memory {
 struct Cell {
     init: Value,
     name: String,
+    /// It is declared to hold numbers of 64 bits without a sign.
+    is_unsigned: bool,
     /// Nobody changes it.
     is_frozen: bool,
 }
 
 impl Cell {
-    fn new(name: String) -> Cell {
-        Cell { init: 0, name, is_frozen: false }
+    fn new(name: String, is_unsigned: bool) -> Cell {
+        Cell { init: 0, name, is_unsigned, is_frozen: false }
     }
 }
 
@@ -81,7 +83,7 @@ impl Memory {
         ty.each_scalar(structs, (base, name), &mut |addr, name, ty| {
             // Which thread a `pthread_t` is is known when the program is made.
             if ty.kind != TypeKind::Thread {
-                self.cells.insert(addr + kind(ty), Cell::new(name.to_owned()));
+                self.cells.insert(addr + kind(ty), Cell::new(name.to_owned(), ty.is_unsigned_64()));
             }
         });
         if self.cells.len() > MOST_CELLS {
@@ -112,7 +114,7 @@ impl Memory {
     /// A cell that the program does not name.
     pub(super) fn hidden(&mut self, number: usize, name: String) -> Value {
         let addr = 8 * KIND + number as Value;
-        self.cells.insert(addr, Cell::new(name));
+        self.cells.insert(addr, Cell::new(name, false));
         addr
     }
 
@@ -140,12 +142,15 @@ impl Memory {
         self.cells.get_mut(&cell).map(|c| c.init = value).is_some()
     }
 
-    /// The locations of the program and their names.
-    pub(super) fn locations(self) -> (Vec<Location>, Vec<String>) {
-        let cells = self.cells.into_iter();
-        cells
-            .map(|(addr, cell)| (Location { addr, init: vec![cell.init], range: None }, cell.name))
-            .unzip()
+    /// The locations of the program, their names, and which of them hold numbers without a sign.
+    pub(super) fn locations(self) -> (Vec<Location>, Vec<String>, Vec<bool>) {
+        let mut all = (Vec::new(), Vec::new(), Vec::new());
+        for (addr, cell) in self.cells {
+            all.0.push(Location { addr, init: vec![cell.init], range: None });
+            all.1.push(cell.name);
+            all.2.push(cell.is_unsigned);
+        }
+        all
     }
 }
 

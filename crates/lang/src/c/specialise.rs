@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, Span, Value};
 
-use super::draft::{Draft, Op, Step, live};
+use super::draft::{Draft, Op, RegName, Step, live};
 use super::memory::{FUNCTION_SIZE, FUNCTIONS, Memory};
 use super::parse::ELSEWHERE;
 use super::types::{Struct, Type, TypeKind};
@@ -94,7 +94,7 @@ pub(super) fn written_out(
 ) -> Result<Draft, Diagnostic> {
     let regs = draft.regs.len();
     let mut names = draft.regs.clone();
-    names.push("$wait".to_owned());
+    names.push(RegName::hidden("$wait"));
     let live = live(&draft.points, regs);
     let mut known: Vec<Option<Value>> = vec![Some(0); regs];
     for (known, value) in known.iter_mut().zip(&draft.initial) {

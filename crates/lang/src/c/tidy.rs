@@ -2,13 +2,15 @@
 
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, RegId, Thread, Value};
 
-use super::draft::{Draft, Op, Step, live};
+use super::draft::{Draft, Op, RegName, Step, live};
 use super::specialise::{Instance, substituted, value};
 
 /// A thread with the names of its registers.
 pub(super) struct Tidied {
     pub(super) thread: Thread,
     pub(super) regs: Vec<String>,
+    /// Which of them hold numbers of 64 bits without a sign.
+    pub(super) unsigned: Vec<bool>,
 }
 
 /// Puts in what is known at each point, whatever leads there.
@@ -100,7 +102,7 @@ pub(super) fn tidied(mut draft: Draft, instance: &Instance) -> Tidied {
 /// Puts in how the thread starts and ends.
 fn ends(draft: &mut Draft, instance: &Instance) {
     let wait = RegId::new(draft.regs.len());
-    draft.regs.push("$ends".to_owned());
+    draft.regs.push(RegName::hidden("$ends"));
     let mut points = std::mem::take(&mut draft.points);
     for p in 0..points.len() {
         for s in 0..points[p].len() {
@@ -219,14 +221,17 @@ fn numbered(draft: &Draft, entry: usize) -> Tidied {
         }
     }
     let mut regs = Vec::new();
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut unsigned): (Vec<String>, Vec<bool>) = (Vec::new(), Vec::new());
     let mut map = vec![RegId::new(0); draft.regs.len()];
-    for (r, name) in draft.regs.iter().enumerate().filter(|(r, _)| used[*r]) {
+    for (r, RegName { name, is_unsigned }) in
+        draft.regs.iter().enumerate().filter(|(r, _)| used[*r])
+    {
         map[r] = RegId::new(regs.len());
         regs.push(draft.initial.get(r).copied().unwrap_or(0));
         // Variables of several functions may have one name.
         let same = names.iter().filter(|n| n.split('\'').next() == Some(name)).count();
         names.push(format!("{name}{}", "'".repeat(same)));
+        unsigned.push(*is_unsigned);
     }
     let points = order.iter().map(|p| {
         let edges = draft.points[*p].iter().filter_map(|step| {
@@ -237,7 +242,7 @@ fn numbered(draft: &Draft, entry: usize) -> Tidied {
         Point { edges: edges.collect() }
     });
     let points = points.collect();
-    Tidied { thread: Thread { regs, entry: PointId::new(0), points }, regs: names }
+    Tidied { thread: Thread { regs, entry: PointId::new(0), points }, regs: names, unsigned }
 }
 
 fn renamed(instr: &Instr, map: &[RegId]) -> Instr {

@@ -74,6 +74,11 @@ impl Type {
         Type { kind, atomic: false }
     }
 
+    /// Whether its values are numbers of 64 bits without a sign.
+    pub(super) fn is_unsigned_64(&self) -> bool {
+        matches!(self.kind, TypeKind::Int { bytes: 8, signed: false })
+    }
+
     pub(super) const fn int(bytes: u8, signed: bool) -> Type {
         Type::plain(TypeKind::Int { bytes, signed })
     }

@@ -6,7 +6,7 @@ use super::question::questions;
 use super::scope::Globals;
 use super::syntax::*;
 use crate::{Diagnostic, Parsed};
-use weakspot_core::{Names, PointId, Program, ThreadId, Transactions, Undeclared};
+use weakspot_core::{Names, PointId, Program, ThreadId, Transactions, Undeclared, Unsigned};
 
 /// Compiles a syntax tree. The name of the program is left empty: the text has none.
 pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
@@ -48,6 +48,7 @@ pub fn compile(file: &File) -> Result<Parsed, Diagnostic> {
         condition: asked.condition_text,
         // Addresses are small numbers, which occur as plain values much more often.
         addresses_are_symbolic: false,
+        unsigned: Unsigned::default(),
     };
     let mut transactions = Transactions::default();
     for (t, thread) in threads.iter().enumerate() {

@@ -20,11 +20,16 @@ pub fn github(objects: &str) -> String {
         column.iter().for_each(|column| at += &format!(",col={column}"));
         let title = property(&format!("weakspot: {}", finding.rule));
         let mut message = finding.message.clone();
-        // An annotation has one place.
-        for (Place { file, line, .. }, text) in &finding.related {
-            let at = format!("{file}{}", line.map_or(String::new(), |line| format!(":{line}")));
+        // An annotation has one place. What is said about a history has the others in it.
+        let in_words = |place: &Place| {
+            let line = place.line.unwrap_or(0);
+            [")", ","].iter().any(|end| finding.message.contains(&format!("line {line}{end}")))
+        };
+        for (place, text) in finding.related.iter().filter(|(place, _)| !in_words(place)) {
+            let line = place.line.map_or(String::new(), |line| format!(":{line}"));
+            let at = format!("{}{line}", place.file);
             message += &format!("\n{text}");
-            // What is said about a late store has its place in it, perhaps from a folder below.
+            // So has what is said about a late store, perhaps from a folder below.
             let mut said = text.split(" at ").skip(1).filter_map(|rest| rest.split(' ').next());
             if !said.any(|place| at.ends_with(place)) {
                 message += &format!(" at {at}");

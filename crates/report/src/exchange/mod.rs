@@ -61,13 +61,15 @@ fn findings(objects: &str) -> Vec<Finding> {
     found
 }
 
-/// The objects, those of a history that violates several models as one that names them all.
+/// The objects, those that say the same of several models as one that names them all: of a history, or of a program that
+/// is not robust.
 fn merged(objects: &str) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for object in objects.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        let is_violated = object["question"] == "history" && object["verdict"] == "violated";
+        let is_violated = (object["question"] == "history" || object["question"] == "robust")
+            && object["verdict"] == "violated";
         let is_same = |old: &&mut Value| {
-            ["question", "verdict", "file", "id", "number"]
+            ["question", "verdict", "file", "id", "number", "name", "store", "load"]
                 .iter()
                 .all(|key| old[key] == object[key])
         };
@@ -128,8 +130,10 @@ fn of_object(object: &Value) -> Vec<Finding> {
                     let text = end["text"].as_str().unwrap_or_default().to_owned();
                     (Place { file: file.file.clone(), line, column }, text)
                 });
-                let message =
-                    format!("under {model}, `{}` can take effect before `{}`", load.1, store.1);
+                let message = format!(
+                    "under {model}, `{}` can take effect before `{}`; a fence between the two prevents it",
+                    load.1, store.1
+                );
                 let mut pair = finding("not-sc", level, message, load.0);
                 pair.related.push((store.0, format!("the store that is late: {}", store.1)));
                 found.push(pair);
@@ -151,10 +155,26 @@ fn of_object(object: &Value) -> Vec<Finding> {
             if found.is_empty() && object["failures"].is_null() && object["violations"].is_null() {
                 let name = ["id", "name"].iter().find_map(|key| object[*key].as_str());
                 let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
-                let (reason, line) = reason::of(object);
-                let message = format!("{of}{question} is violated under {model}{reason}");
-                let line = file.line.or(line);
-                found.push(finding(&question, level, message, Place { line, ..file }));
+                let reason::Reason { text, place, related } = reason::of(object);
+                let violated = match question.as_str() {
+                    "serial" => "not serializable".to_owned(),
+                    question => format!("{question} is violated"),
+                };
+                // A log is about a program, whose places it has.
+                let log = match place.file.is_empty() || place.file == file.file {
+                    true => String::new(),
+                    false => format!("{}: ", file.file),
+                };
+                let message = format!("{log}{of}{violated} under {model}{text}");
+                // What names no file is in the input.
+                let here = |place: Place| match place.file.is_empty() {
+                    true => Place { file: file.file.clone(), ..place },
+                    false => place,
+                };
+                let related =
+                    related.into_iter().map(|(place, text)| (here(place), text)).collect();
+                let place = if file.line.is_some() { file.clone() } else { here(place) };
+                found.push(Finding { related, ..finding(&question, level, message, place) });
             }
         }
         _ => {}

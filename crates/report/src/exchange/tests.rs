@@ -15,7 +15,7 @@ const OBJECTS: [&str; 5] = [
 fn annotations() {
     assert_eq!(
         github(&OBJECTS.join("\n")),
-        "::error file=p.weak,line=4,col=9,title=weakspot%3A not-sc::under TSO, `r = y` can take effect before `x = 1`%0Athe store that is late: x = 1 at p.weak:3
+        "::error file=p.weak,line=4,col=9,title=weakspot%3A not-sc::under TSO, `r = y` can take effect before `x = 1`; a fence between the two prevents it%0Athe store that is late: x = 1 at p.weak:3
 ::error file=s b.c,line=7,title=weakspot%3A assertion::assertion: a: b, 100%25 (under TSO)%0AT1 wr x at sb.c:5 reaches memory after rd y at sb.c:5
 ::notice file=sb.c,line=6,col=2,title=weakspot%3A not-sc::under PSO, rd x by T2 can take effect before wr x by T1; a fence prevents it%0Athe store that is late: wr x by T1 at sb.c:5
 ::warning file=b,title=weakspot%3A run::run under TSO is not known: a limit was reached
@@ -93,7 +93,7 @@ fn answers_as_tests() {
 <testsuites name=\"weakspot\" tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"2\" time=\"0.000\">
   <testsuite name=\"p.weak\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\" time=\"0.000\">
     <testcase classname=\"p.weak\" name=\"robust TSO\" time=\"0.000\">
-      <failure message=\"under TSO, `r = y` can take effect before `x = 1`\">p.weak:4:9: under TSO, `r = y` can take effect before `x = 1`
+      <failure message=\"under TSO, `r = y` can take effect before `x = 1`; a fence between the two prevents it\">p.weak:4:9: under TSO, `r = y` can take effect before `x = 1`; a fence between the two prevents it
 p.weak:3:5: the store that is late: x = 1</failure>
     </testcase>
   </testsuite>
@@ -169,4 +169,34 @@ fn fences_of_executed_programs_are_advice() {
     assert!(xml.contains("failures=\"0\"") && xml.contains("<skipped message=\"advice: "), "{xml}");
     // That is what `weakspot fence` was asked.
     assert!(junit_of_objects(OBJECTS[4]).contains("failures=\"1\""));
+}
+
+/// The read that is wrong is annotated, and the others are related to it; a cycle of transactions comes with what is in
+/// its way, in the file of the program that was logged.
+#[test]
+fn places_of_cycles() {
+    let history = r#"{"file":"h","question":"history","model":"coherence","verdict":"violated","broken":"at x (line 1, line 2)","run":{"threads":[{"name":"t0"},{"name":"t1"}],"steps":[{"n":1,"thread":0,"kind":"store","line":1,"text":"w x 1"},{"n":2,"thread":1,"kind":"load","line":2,"text":"r x 1"},{"n":3,"thread":1,"kind":"load","line":3,"text":"r x 0"}],"cycle":[{"from":1,"to":2,"edge":"rf"},{"from":2,"to":3,"edge":"po"},{"from":3,"to":1,"edge":"fr"}]}}"#;
+    assert_eq!(
+        github(history),
+        "::error file=h,line=3,title=weakspot%3A history::history is violated under coherence: at x (line 1, line 2)\n"
+    );
+    let tool = Tool { name: "weakspot", version: "1.0", commit: None };
+    let log: Value = serde_json::from_str(&sarif(&tool, history)).expect("JSON");
+    let related = log["runs"][0]["results"][0]["relatedLocations"].as_array().expect("places");
+    let lines: Vec<_> = (related.iter())
+        .map(|at| (&at["physicalLocation"]["region"]["startLine"], &at["message"]["text"]))
+        .collect();
+    assert_eq!(lines, [(&json!(1), &json!("t0 w x 1")), (&json!(2), &json!("t1 r x 1"))]);
+    let serial = r#"{"file":"log","question":"serial","model":"tso","verdict":"violated","cycle":[{"why":"1 before 2"}],"delays":[{"store":1,"during":9,"fence_before":2}],"run":{"steps":[{"n":1,"file":"p.c","line":6},{"n":2,"file":"p.c","line":9}],"cycle":[{"from":1,"to":2,"edge":"po","why":"1 before 2"}]}}"#;
+    assert_eq!(
+        github(serial),
+        "::error file=p.c,line=6,title=weakspot%3A serial::log: not serializable under TSO: 1 before 2; a fence between p.c:6 and p.c:9 is in the way of this\n"
+    );
+    let helpless = serial.replace("\"delays\"", "\"sc_serializable\":\"violated\",\"delays\"");
+    assert!(github(&helpless).ends_with("so that no fence helps\n"), "{}", github(&helpless));
+    let litmus = r#"{"file":"l","question":"litmus","model":"tso","verdict":"violated","name":"SB","line":8,"condition":"~exists","proposition":"(x=1)","observation":"Sometimes"}"#;
+    assert_eq!(
+        github(litmus),
+        "::error file=l,line=8,title=weakspot%3A litmus::SB: litmus is violated under TSO: some final state satisfies (x=1)\n"
+    );
 }

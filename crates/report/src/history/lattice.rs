@@ -30,7 +30,7 @@ pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> S
     if !style.details {
         return out;
     }
-    push_notes(&mut out, first);
+    push_notes(&mut out, first, &[]);
     out += &picture(answers, style.color);
     let mut before: Vec<HistoryAnswer<'_>> = Vec::new();
     for a in answers {

@@ -145,9 +145,7 @@ fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
         if !details {
             continue;
         }
-        if i == 0 {
-            push_notes(&mut out, a);
-        }
+        push_notes(&mut out, a, &answers[..i]);
         let why = why(a, &answers[..i], style);
         if !why.is_empty() {
             out += &why;
@@ -359,8 +357,10 @@ pub fn open_reads_note(reads: usize) -> String {
     )
 }
 
-fn push_notes(out: &mut String, a: &HistoryAnswer<'_>) {
-    for note in a.notes {
+/// What is to be said, unless it was said before.
+fn push_notes(out: &mut String, a: &HistoryAnswer<'_>, before: &[HistoryAnswer<'_>]) {
+    let is_new = |note: &&String| !before.iter().any(|other| other.notes.contains(note));
+    for note in a.notes.iter().filter(is_new) {
         let _ = writeln!(out, "  note: {}", plain(note));
     }
 }

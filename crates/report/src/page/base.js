@@ -56,7 +56,9 @@ function said(a) {
   const seen = (a.violations || []).map((v) => v.consequence);
   const unnoticed = a.question === "run" && seen.length > 0 && seen.every((c) => c === "unnoticed");
   const word = unnoticed ? "not SC, but unnoticed" : words[1];
-  return [a.advisory || unnoticed ? "advice" : "violated", word + (a.advisory ? ", advice" : "")];
+  // Fences for a program that was executed are advice: what fails is an answer of its own.
+  const advised = a.advisory || a.question === "fence" && a.explorations !== undefined;
+  return [advised || unnoticed ? "advice" : "violated", word + (advised ? ", advice" : "")];
 }
 
 const addressOf = (a) => `#answer-${numbers.get(a)}`;

@@ -15,8 +15,7 @@ function explained(a) {
     title: `Failure ${i + 1} of ${a.failures.length}: ${f.kind}${f.message ? `: ${f.message}` : ""}`, run: f.run,
     frames: [f.frames], again: f.again || f.schedule,
   }));
-  // What stands for places where fences could be says nothing.
-  for (const one of found) one.run.steps = one.run.steps.filter((s) => s.kind !== "local" || s.text !== "nop");
+  for (const one of found) one.run.steps = worthShowing(one.run.steps);
   return found;
 }
 
@@ -40,9 +39,10 @@ function overtaking(run) {
 const placeOf = (s) => s.file ? `${s.file}:${s.line}` : s.line ? `line ${s.line}` : "";
 const inPlace = (s) => placeOf(s) ? ` (${placeOf(s)})` : "";
 
-// Fences give SC at best.
+// Fences give SC at best. An execution with commits need not be one of SC, whatever it is judged by.
 const noFenceHelps = (a) => a.question === "serial" && (a.sc_serializable === "violated"
-  || answers.some((b) => b.question === "serial" && b.model === "sc" && b.verdict === "violated" && subject(b) === subject(a)));
+  || answers.some((b) => b.question === "serial" && b.model === "sc" && b.verdict === "violated" && subject(b) === subject(a)
+    && (a.of !== "execution" || b.sc_equivalent === true)));
 
 // What happened, for somebody who has never heard of store buffers.
 function inWords(a, one, pair) {

@@ -50,6 +50,27 @@ function bars(run) {
   return found;
 }
 
+// What a step sets that has a name in the source.
+const namedSets = (s) => Object.entries(s.sets || {}).filter(([name]) => !name.startsWith("$"));
+
+// The steps of a statement that are not its first; where it fails, it is shown again.
+function repeatedIn(steps) {
+  const shown = new Map();
+  const repeated = new Set();
+  for (const s of steps.filter((step) => step.kind !== "commit" && step.file && step.text)) {
+    const place = [s.file, s.line, s.column, s.text].join("\n");
+    if (shown.get(s.thread) === place && s.kind !== "fail") repeated.add(s.n);
+    shown.set(s.thread, place);
+  }
+  return repeated;
+}
+
+// Without places where fences could be, and without what a statement computes on its way.
+function worthShowing(steps) {
+  const repeated = repeatedIn(steps);
+  return steps.filter((s) => s.kind !== "local" || s.text !== "nop" && (!repeated.has(s.n) || namedSets(s).length > 0));
+}
+
 // How a thread ends that does not come to its end.
 function stops(run, s) {
   const why = run.end && run.end.fails || "";
@@ -84,7 +105,10 @@ function showRun(a, run, source) {
     oninput: () => go(Number(slider.value)) });
   const where = make("output", { "aria-live": "polite" });
 
-  const valueOf = (s) => s.kind === "fail" ? `${stops(run, s)}: ${s.note || ""}`
+  const repeated = repeatedIn(run.steps);
+  const did = (s) => s.kind === "local" ? namedSets(s).map(([name, value]) => `${name}=${value}`).join(" ")
+    : s.kind === "store" ? `writes ${s.location}${s.value === undefined ? "" : `=${s.value}`}` : valueOf(s) || s.kind.replace("-", " ");
+  const valueOf = (s) => s.kind === "fail" ? [stops(run, s), s.note].filter(Boolean).join(": ")
     : s.kind === "alloc" ? `allocates ${s.location}` : s.kind === "free" ? `frees ${s.location}`
     : s.kind === "return" ? "returns" : s.kind === "exit" ? "ends"
     : s.value === undefined || !s.location ? ""
@@ -95,7 +119,7 @@ function showRun(a, run, source) {
       const of = byNumber.get(s.of) || s;
       return [`${s.of} reaches memory`, of.value === undefined ? s.location || "" : `${of.location}=${of.value}`];
     }
-    return [textOf(a, s), valueOf(s)];
+    return repeated.has(s.n) ? [did(s), ""] : [textOf(a, s), valueOf(s)];
   };
 
   const room = names.map((_, c) => waits.reduce((most, w) => w.thread === c ? Math.max(most, w.slot + 1) : most, 0));

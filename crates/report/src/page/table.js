@@ -11,12 +11,13 @@ function read(count) {
     numbers.set(a, answers.length);
     answers.push(a);
     const key = `${subject(a)}\n${a.question}`;
-    if (!rows.has(key)) rows.set(key, { of: subject(a), question: a.question, group: [], kinds: new Set(), time: 0, found: 0, text: key.toLowerCase() });
+    if (!rows.has(key)) rows.set(key, { of: subject(a), question: a.question, group: [], kinds: new Set(), time: 0, found: 0, advised: 0, text: key.toLowerCase() });
     const row = rows.get(key);
     row.group.push(a);
     row.kinds.add(said(a)[0]);
     row.time += a.time_s || 0;
-    row.found += findings(a);
+    if (said(a)[0] === "advice") row.advised += findings(a);
+    else row.found += findings(a);
     const more = [a.message, ...(a.failures || []).map((f) => f.message), ...(a.violations || []).map((v) => `${end(v.store)} ${end(v.access)}`)];
     row.text += ` ${more.filter(Boolean).join(" ")}`.toLowerCase();
   }
@@ -32,6 +33,9 @@ function readOn() {
 
 const seconds = (s) => s < 0.01 ? "< 0.01 s" : `${s.toFixed(2)} s`;
 
+// What counts, and what is only advice.
+const foundIn = (row) => [row.found || !row.advised ? `${row.found}` : "", row.advised ? `${row.advised} as advice` : ""].filter(Boolean).join(", ");
+
 // The answer that people want to see first.
 const worst = (row) => ["violated", "advice", "unknown", "error"]
   .map((kind) => row.group.find((a) => said(a)[0] === kind)).find(Boolean) || row.group[0];
@@ -44,7 +48,7 @@ function showTable() {
   const body = found.slice(0, shownRows).map((row) => make("tr", {},
     make("th", { class: "code", scope: "row" }, make("a", { href: addressOf(worst(row)) }, row.of)), make("td", {}, row.question),
     make("td", {}, row.group.flatMap((a) => [pill(a, true), " "])),
-    make("td", { class: "number", "data-name": "findings: " }, String(row.found)), make("td", { class: "number", "data-name": "time: " }, seconds(row.time))));
+    make("td", { class: "number", "data-name": "findings: " }, foundIn(row)), make("td", { class: "number", "data-name": "time: " }, seconds(row.time))));
   document.getElementById("answers").replaceChildren(
     make("caption", { class: "soft" }, `${found.length} of ${rows.size} questions${answers.length < unread.length ? ", more are being read" : ""}; choose an answer to see why`),
     make("thead", {}, make("tr", {},

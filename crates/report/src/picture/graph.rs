@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fold::{Shown, folded, list};
 use crate::text::show::{named_models, plain};
-use crate::text::table::{cut, cut_left, fold};
+use crate::text::table::{cut, cut_cells, cut_left, fold, shortened};
 
 /// What is to be drawn of a run.
 #[derive(Clone, Debug)]
@@ -229,7 +229,11 @@ fn store_of(steps: &[&Value], commit: &Value) -> Option<u64> {
 fn initially(run: &Value) -> String {
     let init = run["init"].as_object().into_iter().flatten();
     let init: Vec<String> = init.map(|(place, value)| format!("{place}={}", word(value))).collect();
-    if init.is_empty() { String::new() } else { cut(&format!("initially {}", init.join(" ")), 70) }
+    if init.is_empty() {
+        String::new()
+    } else {
+        cut_cells(&format!("initially {}", init.join(" ")), 70)
+    }
 }
 
 fn word(value: &Value) -> String {
@@ -270,7 +274,7 @@ fn lines(step: &Value) -> Vec<String> {
         "exit" => "ends".to_owned(),
         kind => kind.to_owned(),
     };
-    let mut lines = vec![cut(&event, MAX_TEXT)];
+    let mut lines = vec![shortened(&event, MAX_TEXT)];
     if step["kind"] == "commit" {
         return lines;
     }

@@ -186,6 +186,7 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
     let body = Body {
         condition,
         proposition: in_parentheses(&plain(&a.names.condition)),
+        line: condition_line(a.source),
         witness_exists: (a.positive > 0 || is_complete(a)).then_some(a.positive > 0),
         states: a.outcomes.len(),
         observation: observation(a),
@@ -201,10 +202,21 @@ fn litmus_json(a: &LitmusAnswer<'_>) -> String {
     of_program(&a.head, a.names, body)
 }
 
+/// The line of the condition, which ends a test.
+fn condition_line(source: &str) -> Option<usize> {
+    let begins = |(_, line): &(usize, &str)| {
+        let line = line.trim_start().trim_start_matches(['~', '(']).trim_start();
+        ["exists", "forall", "not exists"].iter().any(|word| line.starts_with(word))
+    };
+    source.lines().enumerate().filter(begins).last().map(|(at, _)| at + 1)
+}
+
 #[derive(Serialize)]
 struct Body<'a> {
     condition: &'a str,
     proposition: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
     witness_exists: Option<bool>,
     states: usize,
     observation: Option<&'a str>,

@@ -109,8 +109,8 @@ pub(crate) fn of_forbidden(show: Show<'_>, model: Model, forbidden: &Forbidden) 
     run.locations.sort_by(|a, b| a.name.cmp(&b.name));
     let start = |location: &RunLocation| {
         let at = show.names.locs.iter().position(|known| plain(known) == location.name)?;
-        let value = *show.program.locs.get(at)?.init.first()?;
-        Some((location.name.clone(), of.value(value)))
+        let known = show.program.locs.get(at)?;
+        Some((location.name.clone(), show.value_at(known.addr, *known.init.first()?)))
     };
     run.init = run.locations.iter().filter_map(start).collect();
     run.relations = communication(execution).iter().map(|arc| of.arc(arc)).collect();
@@ -131,13 +131,6 @@ impl Of<'_> {
         self.forbidden.execution.events[event.index()].op
     }
 
-    fn value(&self, value: Value) -> RunValue {
-        match location_name(self.show.program, self.show.names, value) {
-            Some(name) => RunValue::Name(plain(name).into_owned()),
-            None => RunValue::Number(value),
-        }
-    }
-
     fn step(&self, i: usize) -> RunStep {
         let execution = &self.forbidden.execution;
         let event = execution.events[i];
@@ -146,8 +139,9 @@ impl Of<'_> {
         let address = event.op.loc().and_then(|loc| self.show.program.address(loc));
         step.location = address.map(|addr| self.show.cell(addr).into_owned());
         let (read, written) = (event.op.read(), event.op.write());
-        step.value = written.or(read).map(|(_, value)| self.value(value));
-        step.old = read.filter(|_| written.is_some()).map(|(_, value)| self.value(value));
+        let shown = |(_, value)| self.show.value_at(address.unwrap_or_default(), value);
+        step.value = written.or(read).map(shown);
+        step.old = read.filter(|_| written.is_some()).map(shown);
         step.effect = written.map(|_| n);
         if read.is_some() {
             let sources = execution.sources(EventId::new(i));

@@ -6,9 +6,11 @@ use weakspot_core::{Model, Names, Program};
 
 use super::object::{ReadFrom, Run, RunArc, RunEnd, RunStep, ScSays, StepKind, cell};
 use super::of_schedule::of_schedule;
-use crate::text::folding::{folded, narrowed};
+use crate::text::folding::{folded, narrowed, without_repeated};
 use crate::text::show::{Show, plain};
-use crate::text::table::{self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, width};
+use crate::text::table::{
+    self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, shortened, width,
+};
 
 /// Explains one run: a table with a column per thread and one for memory, time running downwards,
 /// then the final state, the delays that matter and, if SC does not allow the run, the cycle that
@@ -183,7 +185,7 @@ impl Drawing<'_> {
                 rows.push(row);
             }
         }
-        folded(rows, threads, &matters)
+        without_repeated(folded(rows, threads, &matters))
     }
 
     /// `None` for a step that is not worth a line: one that goes with another step of the same
@@ -495,19 +497,19 @@ impl Drawing<'_> {
             self.run.cycle.iter().filter_map(|arc| Some(self.step(arc.from)?.1)).collect();
         let thread = |step: &RunStep| self.run.thread(step.thread).to_owned();
         let name_width = steps.iter().map(|step| width(&thread(step))).max().unwrap_or(0);
-        let line = |step: &RunStep| step.line.filter(|_| self.lines || step.file.is_some());
-        let digits = steps.iter().filter_map(|s| line(s)).max().map_or(0, |n| n.to_string().len());
+        let line = |step: &RunStep| step.line_text().filter(|_| self.lines || step.file.is_some());
+        let digits = steps.iter().filter_map(|s| line(s)).map(|line| line.len()).max().unwrap_or(0);
         let instr = (self.columns / 2).min(40);
         let text = |step: &&RunStep| {
             let at = match line(step) {
-                Some(line) => format!("line {line:digits$}  "),
+                Some(line) => format!("line {line:>digits$}  "),
                 None => String::new(),
             };
             let what = match &step.file {
                 Some(_) => did(step),
                 None => text(step).to_owned(),
             };
-            format!("{}  {at}{}", pad(&thread(step), name_width), cut(&what, instr))
+            format!("{}  {at}{}", pad(&thread(step), name_width), shortened(&what, instr))
         };
         let texts: Vec<String> = steps.iter().map(text).collect();
         let widest = texts.iter().map(|t| width(t)).max().unwrap_or(0);

@@ -3,6 +3,7 @@
 //! from a history; drawings and graphs are made from it, and `--format json` carries it as `run`.
 //!
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::ser::SerializeMap;
@@ -127,6 +128,9 @@ pub struct RunStep {
     /// The piece of a program's text that it is.
     #[serde(skip)]
     pub span: Option<Span>,
+    /// Whether its thread has another access on the same line, so that only the column tells them apart.
+    #[serde(skip)]
+    pub shares_line: bool,
 }
 
 /// What a step is.
@@ -308,6 +312,18 @@ impl Run {
         if why.starts_with(DEADLOCK) || why.starts_with(LIVELOCK) { "blocked" } else { "fails" }
     }
 
+    /// Finds the accesses that their lines do not tell apart.
+    pub(crate) fn mark_shared_lines(&mut self) {
+        let place = |step: &RunStep| ((step.thread, step.line), step.column);
+        let accesses = self.steps.iter().filter(|step| step.is_event() && step.column.is_some());
+        let all: BTreeSet<_> = accesses.map(place).collect();
+        for step in self.steps.iter_mut().filter(|step| step.is_event()) {
+            let (line, column) = place(step);
+            let mut same = all.range((line, None)..).take_while(|(other, _)| *other == line);
+            step.shares_line = column.is_some() && same.any(|(_, other)| *other != column);
+        }
+    }
+
     /// The name of a thread.
     pub(crate) fn thread(&self, thread: usize) -> &str {
         self.threads.get(thread).map_or("", |thread| &thread.name)
@@ -354,6 +370,7 @@ impl RunStep {
             memory: None,
             effect: None,
             span: None,
+            shares_line: false,
         }
     }
 
@@ -389,7 +406,7 @@ impl RunStep {
     /// `a.c:14`, without folders, if both are known.
     pub(crate) fn site_of_line(&self) -> Option<String> {
         let file = self.file.as_ref()?.rsplit('/').next()?;
-        Some(format!("{file}:{}", self.line?))
+        Some(format!("{file}:{}", self.line_text()?))
     }
 
     /// `x=1`, or only the location if the value is not known.
@@ -399,7 +416,14 @@ impl RunStep {
 
     /// ` (line 5)`, or nothing.
     pub(crate) fn at_line(&self) -> String {
-        self.line.map(|line| format!(" (line {line})")).unwrap_or_default()
+        self.line_text().map(|line| format!(" (line {line})")).unwrap_or_default()
+    }
+
+    /// `5`, or `5:12` where its thread has several accesses on the line.
+    pub(crate) fn line_text(&self) -> Option<String> {
+        let column = self.column.filter(|_| self.shares_line);
+        let column = column.map(|column| format!(":{column}")).unwrap_or_default();
+        Some(format!("{}{column}", self.line?))
     }
 
     /// Whether memory sees it, other than as a commit.
@@ -463,6 +487,19 @@ fn buffers<S: Serializer>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn accesses_of_one_line() {
+        let mut run = Run::new("tso");
+        for (n, thread, line, column) in [(1, 0, 5, 2), (2, 0, 5, 9), (3, 1, 5, 2), (4, 0, 6, 2)] {
+            let mut step = RunStep::new(n, thread, StepKind::Load);
+            (step.line, step.column) = (Some(line), Some(column));
+            run.steps.push(step);
+        }
+        run.mark_shared_lines();
+        let lines: Vec<String> = run.steps.iter().map(RunStep::at_line).collect();
+        assert_eq!(lines, [" (line 5:2)", " (line 5:9)", " (line 5)", " (line 6)"]);
+    }
 
     #[test]
     fn places() {

@@ -15,7 +15,7 @@ use super::replay::{Did, Replay, Stop, Taken};
 use super::telling::telling;
 use crate::json::model_key;
 use crate::text::diagnostic::failure_message;
-use crate::text::show::{Lines, Show, clip, location_name, observed_value, plain};
+use crate::text::show::{Lines, Show, clip, observed_value, plain};
 
 /// Runs with more steps do not say after each of them what is in buffers and in memory.
 const MAX_STATES: usize = 2_000;
@@ -57,6 +57,7 @@ pub(crate) fn of_schedule(
         let mut step =
             RunStep::new(replay.steps.len() as u64 + 1, failure.thread.index(), StepKind::Fail);
         of.put_source(&mut step, &Taken { thread: failure.thread, edge, did: Did::Local(None) });
+        step.note = Some(failure_message(show.program, show.names, failure));
         run.steps.push(step);
     }
     run.end = of.end();
@@ -78,6 +79,7 @@ pub(crate) fn of_schedule(
         });
     }
     run.telling = telling(&run);
+    run.mark_shared_lines();
     Some(run)
 }
 
@@ -96,25 +98,21 @@ impl Of<'_> {
         let all = || start.iter().map(|(&addr, _)| addr).collect();
         let shown = if touched.is_empty() { all() } else { touched };
         let value = |addr: &Value| self.show.program.content(start, *addr).unwrap_or(0);
-        shown.iter().map(|addr| (self.cell(*addr), self.value(value(addr)))).collect()
+        shown
+            .iter()
+            .map(|addr| (self.cell(*addr), self.show.value_at(*addr, value(addr))))
+            .collect()
     }
 
     fn cell(&self, addr: Value) -> String {
         self.show.cell(addr).into_owned()
     }
 
-    fn value(&self, value: Value) -> RunValue {
-        match location_name(self.show.program, self.show.names, value) {
-            Some(name) => RunValue::Name(plain(name).into_owned()),
-            None => RunValue::Number(value),
-        }
-    }
-
     fn step(&self, i: usize, taken: &Taken<'_>) -> RunStep {
         let mut step = RunStep::new(i as u64 + 1, taken.thread.index(), kind(taken.did));
         let mut cell = |addr, value| {
             step.location = Some(self.cell(addr));
-            step.value = Some(self.value(value));
+            step.value = Some(self.show.value_at(addr, value));
         };
         match taken.did {
             Did::Load { addr, value, .. } => cell(addr, value),
@@ -124,11 +122,11 @@ impl Of<'_> {
             }
             Did::Update { addr, old, new } => {
                 cell(addr, new);
-                step.old = Some(self.value(old));
+                step.old = Some(self.show.value_at(addr, old));
             }
             Did::Local(Some((reg, value))) => {
                 let name = self.show.reg(taken.thread, reg).into_owned();
-                step.sets = vec![(name, self.value(value))];
+                step.sets = vec![(name, self.show.value_of(taken.thread, reg, value))];
             }
             Did::Commit { store } => {
                 if let Did::Store { addr, value, .. } = self.replay.steps[store].did {
@@ -199,13 +197,15 @@ impl Of<'_> {
                 _ => {}
             }
             let content = |addr| program.content(&memory, addr).unwrap_or(0);
-            let shown = |&addr: &Value| (self.cell(addr), self.value(content(addr)));
+            let shown = |&addr: &Value| (self.cell(addr), self.show.value_at(addr, content(addr)));
             run.steps[i].memory = Some(touched.iter().map(shown).collect());
             let mut buffers = Vec::new();
             for thread in (0..self.show.program.threads.len()).map(ThreadId::new) {
                 let mine = pending.iter().filter(|(of, ..)| *of == thread);
                 let stores: Vec<_> = mine
-                    .map(|(.., (addr, value))| (self.cell(*addr), self.value(*value)))
+                    .map(|(.., (addr, value))| {
+                        (self.cell(*addr), self.show.value_at(*addr, *value))
+                    })
                     .collect();
                 if !stores.is_empty() {
                     buffers.push((self.show.thread(thread).into_owned(), stores));

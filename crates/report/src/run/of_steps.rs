@@ -9,7 +9,7 @@ use super::object::{
 };
 use super::telling::{MAX_STEPS, telling};
 use crate::json::model_key;
-use crate::text::folding::{folded, left_out, narrowed};
+use crate::text::folding::{folded, left_out, narrowed, without_repeated};
 use crate::text::show::{counted, plain};
 use crate::text::table::{Paint, Row, Style, draw};
 
@@ -302,7 +302,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
         rows.push(row(step));
     }
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
-    let (rows, names) = narrowed(folded(rows, &names, &matters), names);
+    let (rows, names) = narrowed(without_repeated(folded(rows, &names, &matters)), names);
     let mut out = String::new();
     let before = steps.first().map_or(0, |step| step.n.saturating_sub(1));
     if before > 0 {

@@ -3,7 +3,7 @@
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{
     BinOp, Condition, Edge, Expr, Fence, Instr, Location, Names, Observable, Observed, Point,
-    PointId, Program, Quantifier, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
+    PointId, Program, Quantifier, RegId, Span, Thread, ThreadId, Undeclared, Unsigned, Value, View,
 };
 
 /// A test with its text.
@@ -58,6 +58,7 @@ pub(crate) fn sample(name: &str, rows: &str) -> Sample {
         condition: label.iter().map(|l| format!("{l}=0")).collect::<Vec<_>>().join(" /\\ "),
         observed: label,
         addresses_are_symbolic: false,
+        unsigned: Unsigned::default(),
     };
     let locs = (1..=3).map(|addr| Location { addr, init: vec![0], range: None }).collect();
     let program = Program {

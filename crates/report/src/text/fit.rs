@@ -15,15 +15,24 @@ pub fn fit_lines(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut is_diff = false;
-    for line in text.split_inclusive('\n') {
+    // How much of the line of a source was cut off on the left, and of what points at it below.
+    let mut cut_off = 0;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
         let (inner, end) = match line.strip_suffix('\n') {
             Some(inner) => (inner, "\n"),
             None => (line, ""),
         };
         // What stands around changes belongs to them.
         is_diff = inner.starts_with("--- ") || is_diff && inner.starts_with([' ', '+', '-', '@']);
+        let pointed = marked_columns(lines.peek().copied().unwrap_or_default());
+        let shifted = if cut_off > 0 { without_blanks(inner, cut_off) } else { None };
+        cut_off = 0;
+        let inner = shifted.as_deref().unwrap_or(inner);
         if !is_wide(inner, columns) || is_diff {
             out.push_str(inner);
+        } else if let (Some(gutter), Some(pointed)) = (source_gutter(inner), pointed) {
+            cut_off = push_around(&mut out, inner, gutter, pointed, columns);
         } else if let Some((marks, words)) = marked(inner) {
             fold_marked(&mut out, marks, words, columns);
         } else if inner.trim_start().starts_with("again by ") {
@@ -63,6 +72,91 @@ fn is_fixed(line: &str) -> bool {
         || line.starts_with("@@")
         || source.trim_start().starts_with('|')
         || line.contains('│')
+}
+
+/// Where the text begins in the line of a source, `12 | text`, in columns.
+fn source_gutter(line: &str) -> Option<usize> {
+    let (number, _) = line.split_once('|')?;
+    let digits = uncoloured(number);
+    let is_number = digits.trim().bytes().all(|c| c.is_ascii_digit()) && !digits.trim().is_empty();
+    is_number.then(|| seen(number) + 2)
+}
+
+/// The columns that marks below a source take, from the first to behind the last.
+fn marked_columns(line: &str) -> Option<(usize, usize)> {
+    let plain = uncoloured(line);
+    let (marks, _) = marked(&plain).or_else(|| {
+        let marks = plain.trim_end();
+        marks.ends_with('^').then_some((marks, ""))
+    })?;
+    let first = marks.find('^')?;
+    plain.trim_start().starts_with('|').then(|| (width(&marks[..first]), width(marks)))
+}
+
+/// The line of a source with as much as fits around what is pointed at; how many columns are left out on the left.
+fn push_around(
+    out: &mut String,
+    line: &str,
+    gutter: usize,
+    (from, to): (usize, usize),
+    columns: usize,
+) -> usize {
+    const DOTS: &str = "...";
+    let room = columns.saturating_sub(gutter + 2 * DOTS.len()).max(1);
+    let wanted = (to - from).min(room);
+    // A third of what is left stands before it.
+    let start = match to <= columns.saturating_sub(DOTS.len()) {
+        true => gutter,
+        false => from.saturating_sub((room - wanted) / 3).max(gutter),
+    };
+    let left_out = start.saturating_sub(gutter);
+    let (before, kept) = match left_out {
+        0 => ("", columns - DOTS.len() - gutter),
+        _ => (DOTS, room),
+    };
+    let rest = seen(line).saturating_sub(start + kept);
+    out.push_str(&window(line, 0, gutter));
+    out.push_str(before);
+    out.push_str(&window(line, start, start + kept));
+    out.push_str(if rest > 0 { DOTS } else { "" });
+    left_out.saturating_sub(before.len())
+}
+
+/// What is seen of a line from a column to another, with its colours.
+fn window(line: &str, from: usize, to: usize) -> String {
+    let mut out = String::new();
+    let (mut at, mut rest) = (0, line);
+    while let Some(c) = rest.chars().next() {
+        let taken = match c {
+            '\x1b' => rest.find('m').map_or(rest.len(), |end| end + 1),
+            c => c.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(taken);
+        let wide = if c == '\x1b' { 0 } else { width(piece) };
+        if c == '\x1b' && at < to || at >= from && at + wide <= to && wide > 0 {
+            out.push_str(piece);
+        }
+        at += wide;
+        rest = after;
+    }
+    out
+}
+
+/// What points at a source, so much further to the left.
+fn without_blanks(line: &str, columns: usize) -> Option<String> {
+    let bar = line.find('|')? + 1;
+    let blanks = line[bar..].find(" ".repeat(columns).as_str())? + bar;
+    Some(format!("{}{}", &line[..blanks], &line[blanks + columns..]))
+}
+
+fn uncoloured(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('\x1b') {
+        out.push_str(&rest[..at]);
+        rest = rest[at..].find('m').map_or("", |end| &rest[at + end + 1..]);
+    }
+    out + rest
 }
 
 /// What points at a piece of a source, `  |    ^^^^ words`: the marks, and the words beside them.
@@ -145,6 +239,13 @@ mod tests {
             "  |             ^^^^^^^^^^\n  |             this store is still in\n  |             the \
              buffer\n",
         );
+        // Of the line of a source stays what is pointed at.
+        let source = "2 | one two three four five six seven eight nine ten eleven\n";
+        let pointed = |blanks: usize| format!("{source}  | {}^^^^^ x\n", " ".repeat(blanks));
+        check(&pointed(34), "2 | ...x seven eight nine ten eleven\n  |            ^^^^^ x\n");
+        check(&pointed(8), "2 | one two three four five six seven...\n  |         ^^^^^ x\n");
+        let coloured = pointed(34).replace('|', "\x1b[34m|\x1b[0m").replace('^', "\x1b[1m^\x1b[0m");
+        assert_eq!(uncoloured(&fit_lines(&coloured, 40)), fit_lines(&pointed(34), 40));
         for fixed in ["+", "12 | ", "x │ ", "@@ -1 "] {
             let line = format!("{fixed}{}", "word ".repeat(20));
             check(&line, &line);

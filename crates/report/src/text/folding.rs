@@ -1,6 +1,6 @@
 //! Drawings of long runs: rows that matter, their neighbours, and the others folded to a line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::show::counted;
 use super::table::{ACROSS, Row};
@@ -37,6 +37,19 @@ pub(crate) fn folded(rows: Vec<Row>, threads: &[String], matters: &[bool]) -> Ve
     }
     push(&mut out, stretch, threads);
     out
+}
+
+/// The rows with a statement of several steps at the first of them, and where something stands out.
+pub(crate) fn without_repeated(mut rows: Vec<Row>) -> Vec<Row> {
+    let mut shown: BTreeMap<usize, (Option<String>, Option<String>)> = BTreeMap::new();
+    for row in rows.iter_mut().filter(|row| row.source.is_some()) {
+        let statement = (row.site.clone(), row.source.clone());
+        let before = shown.insert(row.column, statement.clone());
+        if before == Some(statement) && !row.marked {
+            row.source = None;
+        }
+    }
+    rows
 }
 
 /// The rows and the names of their columns without the columns that have no row any more.

@@ -99,7 +99,26 @@ impl<'a> Show<'a> {
 
     /// `x=1`.
     pub(crate) fn cell_value(&self, addr: Value, value: Value) -> String {
-        format!("{}={}", self.cell(addr), self.value(value))
+        format!("{}={}", self.cell(addr), self.value_at(addr, value))
+    }
+
+    /// A value of the cell at an address, as it is declared.
+    pub(crate) fn value_at(&self, addr: Value, value: Value) -> RunValue {
+        let loc = self.program.loc_at(addr);
+        self.typed(value, loc.is_some_and(|loc| self.names.unsigned.loc(loc)))
+    }
+
+    /// A value of a register, as it is declared.
+    pub(crate) fn value_of(&self, thread: ThreadId, reg: RegId, value: Value) -> RunValue {
+        self.typed(value, self.names.unsigned.reg(thread, reg))
+    }
+
+    fn typed(&self, value: Value, is_unsigned: bool) -> RunValue {
+        match location_name(self.program, self.names, value) {
+            Some(name) => RunValue::Name(plain(name).into_owned()),
+            None if is_unsigned => RunValue::Unsigned(value.cast_unsigned()),
+            None => RunValue::Number(value),
+        }
     }
 
     pub(crate) fn value(&self, value: Value) -> String {

@@ -67,6 +67,8 @@ const MAX_MEMORY: usize = 24;
 const MIN_COLUMN: usize = 16;
 const MIN_BODY: usize = 14;
 const MAX_MARK: usize = 4;
+/// Names are not cut to less than this, so that values stay.
+const MIN_NAME: usize = 10;
 
 impl Paint {
     pub(crate) fn bold(self, text: &str) -> String {
@@ -117,13 +119,16 @@ pub(crate) fn draw(
     columns: usize,
 ) -> String {
     let cut_row = |row: &Row| Row {
-        head: if row.column == ACROSS { row.head.clone() } else { cut_head(&row.head) },
+        head: if row.column == ACROSS { row.head.clone() } else { shortened(&row.head, MAX_HEAD) },
         site: row.site.as_deref().map(|site| cut_left(site, MAX_HEAD)),
         ..row.clone()
     };
     let rows: Vec<Row> = rows.iter().map(cut_row).collect();
     let least = widest(&mut memory.iter().chain(rows.iter().map(|row| &row.memory)));
-    let narrow = least.clamp("memory".len(), columns / 4);
+    let values = memory.iter().chain(rows.iter().map(|row| &row.memory));
+    let values = values.filter_map(|word| cell(word)).map(|(_, value)| width(value));
+    let valued = values.max().map_or(0, |value| MIN_NAME + value).min(columns / 2);
+    let narrow = least.clamp("memory".len(), (columns / 4).max(valued));
     let wide = widest(&mut wrap(memory, MAX_MEMORY).iter()).clamp(narrow, MAX_MEMORY.max(narrow));
     let mut best: Option<(usize, Table)> = None;
     for (shape, memory_width) in [
@@ -252,9 +257,10 @@ fn whole_heads(threads: usize, rows: &[Row]) -> Vec<usize> {
     let mut heads = vec![0; threads];
     for row in rows {
         if let Some(widest) = heads.get_mut(row.column) {
-            let parts = row.head.split_once('=').map(|(before, value)| (before, width(value) + 3));
-            let (before, value) = parts.unwrap_or((&row.head, 0));
-            *widest = width(before).max(value).max(*widest);
+            let is_folded = row.head.contains('=');
+            let words = row.head.split(' ').map(|word| width(word) + 2).max();
+            let whole = words.filter(|_| is_folded).unwrap_or_else(|| width(&row.head));
+            *widest = whole.max(*widest);
         }
     }
     heads
@@ -326,28 +332,55 @@ fn placed(row: &Row, columns: usize) -> Vec<String> {
     }
 }
 
-/// An instruction on one line, or with its value on a second one, which is cut only if it alone is too wide.
+/// An instruction on one line, or folded: names are shortened, values are not.
 fn broken(head: &str, columns: usize) -> Vec<String> {
-    match head.split_once('=') {
-        Some((before, value)) if width(head) > columns => {
-            let value = format!("={value}");
-            vec![cut(before, columns), format!("  {}", cut(&value, columns.saturating_sub(2)))]
-        }
-        _ => vec![cut(head, columns)],
+    if width(head) <= columns || !head.contains('=') {
+        return vec![cut(head, columns)];
+    }
+    let short = with_short_names(head, columns, MIN_NAME);
+    if width(&short) <= columns {
+        return vec![short];
+    }
+    let lines = fold(head, columns.saturating_sub(2)).into_iter().enumerate();
+    lines.map(|(i, line)| if i == 0 { line } else { format!("  {line}") }).collect()
+}
+
+/// The text in so many columns, or a few more where its values take them.
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
+    match text.split(' ').any(|word| cell(word).is_some()) {
+        true => with_short_names(text, columns, MIN_NAME),
+        false => cut(text, columns),
     }
 }
 
-/// An instruction that is not too long. Of `12. wr NAME=1` the end of the name is kept, and the value.
-fn cut_head(head: &str) -> String {
-    let numbered = head.split_once(". ").filter(|(n, _)| n.bytes().all(|c| c.is_ascii_digit()));
-    match numbered.and_then(|(n, did)| Some((n, did.split_once(' ')?))) {
-        Some((n, (word, rest))) if width(head) > MAX_HEAD => {
-            let start = format!("{n}. {word} ");
-            let room = MAX_HEAD.saturating_sub(width(&start));
-            start + &cut_left(rest, room)
-        }
-        _ => cut(head, MAX_HEAD),
+/// The text with the names in its cells, `NAME=VALUE`, shortened until it fits, the longest first, but none to less
+/// than `least`.
+fn with_short_names(text: &str, columns: usize, least: usize) -> String {
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    let name = |word: &str| cell(word).map_or(0, |(name, _)| width(name));
+    let mut excess = width(text).saturating_sub(columns);
+    while excess > 0 {
+        let Some(longest) = words.iter_mut().max_by_key(|word| name(word)) else { break };
+        let Some((long, value)) = cell(longest).filter(|(long, _)| width(long) > least) else {
+            break;
+        };
+        *longest = format!("{}{value}", cut_middle(long, width(long) - 1));
+        excess -= 1;
     }
+    words.join(" ")
+}
+
+/// The same, and cut if that was not enough.
+pub(crate) fn cut_cells(text: &str, columns: usize) -> String {
+    cut(&with_short_names(text, columns, 2), columns)
+}
+
+/// A word that is a cell, `NAME=VALUE`, at its `=`.
+fn cell(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_at(word.find('=')?);
+    let is_cell = !name.is_empty() && value.len() > 1 && !value[1..].contains('=');
+    let is_operator = name.ends_with(['!', '<', '>', ':', '+', '-', '*', '/', '|', '&', '^', '%']);
+    (is_cell && !is_operator).then_some((name, value))
 }
 
 /// The name of a thread, `worker#2`, in so many columns: what is cut is never its number.
@@ -372,7 +405,7 @@ fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -
     push_line(&mut out, &paint.dim(&rule.join("─┼─")));
     let row_line = |out: &mut String, column: usize, text: &str, memory: &str, marked: bool| {
         let cell = |(i, &w): (usize, &usize)| match i {
-            i if i == threads.len() => paint.memory(&pad(&cut(memory, w), w)),
+            i if i == threads.len() => paint.memory(&pad(&cut_cells(memory, w), w)),
             i if i == column && marked => paint.mark(&pad(text, w)),
             i if i == column => pad(text, w),
             _ => pad("", w),
@@ -386,7 +419,7 @@ fn side_by_side(threads: &[String], rows: &[Row], table: &Table, paint: Paint) -
     let across: usize = table.widths.iter().map(|w| w + 3).sum::<usize>().saturating_sub(3);
     for (row, cell) in rows.iter().zip(&table.cells) {
         if row.column == ACROSS {
-            let memory = paint.memory(&cut(&row.memory, table.memory_width));
+            let memory = paint.memory(&cut_cells(&row.memory, table.memory_width));
             let text = paint.dim(&pad(&cut(&row.head, across), across));
             push_line(&mut out, &format!("{text} {bar} {memory}"));
             continue;
@@ -433,7 +466,10 @@ fn listed(
     push_line(&mut out, &paint.dim(&format!("{rule}┼{}", "─".repeat(memory_width + 1))));
     for values in &wrap(memory, memory_width) {
         let blank = pad("", width(&title));
-        push_line(&mut out, &format!("{blank} {bar} {}", paint.memory(&cut(values, memory_width))));
+        push_line(
+            &mut out,
+            &format!("{blank} {bar} {}", paint.memory(&cut_cells(values, memory_width))),
+        );
     }
     for (row, cell) in rows.iter().zip(&cells) {
         for (i, text) in cell.iter().enumerate() {
@@ -442,7 +478,7 @@ fn listed(
             let step = pad(text, step_width);
             let step = if row.marked { paint.mark(&step) } else { step };
             let name = pad(&cut_name(name, name_width), name_width);
-            let memory = paint.memory(&cut(memory, memory_width));
+            let memory = paint.memory(&cut_cells(memory, memory_width));
             push_line(&mut out, &format!("{name}  {step} {bar} {memory}"));
         }
     }
@@ -577,9 +613,18 @@ pub(crate) fn cut_left(text: &str, columns: usize) -> String {
     std::iter::once('…').chain(kept.into_iter().rev()).collect()
 }
 
+/// The text, with its middle cut out if it is longer: names begin and end with what tells them apart.
+fn cut_middle(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let end = columns / 3;
+    cut(text, columns - end) + cut_left(text, end + 1).trim_start_matches('…')
+}
+
 /// A word of a sentence, cut if it is longer: a path so that its file and line stay.
 fn cut_word(word: &str, columns: usize) -> String {
-    if word.contains('/') { cut_left(word, columns) } else { cut(word, columns) }
+    if word.contains('/') { cut_left(word, columns) } else { cut_cells(word, columns) }
 }
 
 /// How many columns of a terminal the text takes.
@@ -642,12 +687,19 @@ mod tests {
         assert_eq!(fold("wr x  at a.c:1", 9), ["wr x  at", "a.c:1"]);
         assert_eq!(fold("wr x  at a.c:1", 6), ["wr x", "at", "a.c:1"]);
         assert_eq!(broken("2. wr pair.want[0]=1", 20), ["2. wr pair.want[0]=1"]);
-        assert_eq!(broken("2. wr pair.want[0]=1", 18), ["2. wr pair.want[0]", "  =1"]);
-        assert_eq!(broken("2. wr pair.want[0]=12345", 7), ["2. wr …", "  =123…"]);
+        assert_eq!(broken("2. wr pair.want[0]=1", 18), ["2. wr pair.w…[0]=1"]);
+        assert_eq!(broken("2. wr pair.want[0]=12345", 18), ["2. wr", "  pair.w…[0]=12345"]);
         assert_eq!(cut_name("store_buffering#12", 12), "store_bu…#12");
         assert_eq!(cut_name("main", 3), "ma…");
         let long = "12. wr the_global_instance_of_the_large_table.F[1]=7";
-        assert_eq!(cut_head(long), "12. wr …stance_of_the_large_table.F[1]=7");
-        assert_eq!(cut_head("MOV EAX,[x]"), "MOV EAX,[x]");
+        assert_eq!(shortened(long, 40), "12. wr the_global_instance_…table.F[1]=7");
+        assert_eq!(shortened("MOV EAX,[x]", 40), "MOV EAX,[x]");
+        let update = "reads a_long_name=18446744073709551615 and writes another_name=-1 at once";
+        assert_eq!(
+            shortened(update, 40),
+            "reads a_long…ame=18446744073709551615 and writes anothe…ame=-1 at once"
+        );
+        assert_eq!(cut_cells("a_long_name=12345", 16), "a_long…ame=12345");
+        assert_eq!(cut_cells("if (first!=second) a_name", 20), "if (first!=second) …");
     }
 }

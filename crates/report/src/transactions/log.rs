@@ -32,6 +32,8 @@ pub struct SerialAnswer<'a> {
     pub buffered: Option<BufferedReads>,
     /// Whether it is equivalent to an execution of SC, if that was asked.
     pub sc_equivalent: Option<bool>,
+    /// Whether it is known not to be serializable under SC: then no fence helps.
+    pub fails_under_sc: bool,
     /// What fences at the ends of transactions do, if that was asked.
     pub fenced: Option<&'a SerialFenced>,
     /// What else was asked about a trace.
@@ -179,6 +181,9 @@ pub struct SerialFenced {
 }
 
 /// What is said with an answer by the paper's reading.
+pub(crate) const NO_FENCE_HELPS: &str =
+    "  note: under SC it is not serializable either: no fence helps\n";
+
 pub(crate) const STATIC: &str = "  note: reads of what their thread wrote count as reads of the buffer, \
     whatever they took (--buffered static)\n";
 
@@ -237,6 +242,9 @@ fn serial_text(a: &SerialAnswer<'_>, style: Style) -> String {
     }
     if a.sc_equivalent == Some(false) {
         out.push_str("  note: no execution of SC is equivalent to this one\n");
+    }
+    if *a.head.verdict == Verdict::Violated && a.fails_under_sc {
+        out.push_str(NO_FENCE_HELPS);
     }
     // The limit was just said.
     let said = match a.head.verdict {
@@ -341,7 +349,9 @@ fn serial_json(a: &SerialAnswer<'_>) -> String {
         order: a.order.map(|order| order.iter().map(|t| TxnJson::of(a.tables, t)).collect()),
         fences: fenced.map(|fenced| events(&fenced.after)),
         without_fences: fenced.map(|fenced| verdict_key(&fenced.without)),
-        sc_serializable: fenced.map(|fenced| verdict_key(&fenced.sc_serializable)),
+        sc_serializable: fenced
+            .map(|fenced| verdict_key(&fenced.sc_serializable))
+            .or(a.fails_under_sc.then_some("violated")),
         robust: fenced.map(|fenced| verdict_key(&fenced.robust)),
         overtaken: fenced.map(|fenced| &fenced.overtaken[..]),
         decided_by: a.decided_by,
@@ -639,8 +649,8 @@ fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, colu
             place(store)
         );
         out.push_str(&paragraph(&text, columns, 4));
-        if let Some(overtaker) = overtaker {
-            let (after, before) = (place(store), place(overtaker));
+        if let Some(overtaker) = overtaker.filter(|_| !a.fails_under_sc) {
+            let (after, before) = (place(store), place(&overtaker));
             let text = format!(
                 "    A fence in {thread} between {after} and {before} would be in the way."
             );
@@ -648,7 +658,7 @@ fn push_delays(out: &mut String, a: &SerialAnswer<'_>, cycle: &SerialCycle, colu
         }
     }
     let fixable = cycle.delays.iter().any(|delay| delay.overtaker.is_some());
-    if fixable && a.of == SerialOf::Trace {
+    if fixable && a.of == SerialOf::Trace && !a.fails_under_sc {
         out.push_str(&paragraph(
             "  --fence-transactions says what a fence at the end of each transaction buys.",
             columns,

@@ -20,8 +20,8 @@ use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
 use crate::text::table::{Paint, Style};
 use crate::transactions::log::{
-    EdgeJson, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn, cycle_json,
-    drawing,
+    EdgeJson, NO_FENCE_HELPS, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn,
+    cycle_json, drawing,
 };
 
 /// The answer for one program under one model.
@@ -119,7 +119,7 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
         out.push_str("  note: under SC it is serializable\n");
     }
     if *a.head.verdict == Verdict::Violated && a.sc == Some(&Verdict::Violated) {
-        out.push_str("  note: under SC it is not serializable either: no fence helps\n");
+        out.push_str(NO_FENCE_HELPS);
     }
     if let (Some((schedule, run, cycle)), true) = (a.run, details) {
         let show = Show { file: a.head.file, program: a.program, names: a.names, source: a.source };

@@ -86,7 +86,9 @@ impl Columns {
     /// # Errors
     /// When a name is not known or comes twice, or a log with these columns would not say enough.
     pub fn parse(text: &str) -> Result<Columns, String> {
-        Columns::of_names(text.split(','))?.ok_or_else(|| EXPECTED.to_owned())
+        let names: Vec<(usize, &str)> = text.split(',').map(|name| (0, name.trim())).collect();
+        let unknown = || unknown(&names).map_or(EXPECTED.to_owned(), |(_, message)| message);
+        Columns::of_names(text.split(','))?.ok_or_else(unknown)
     }
 
     /// The columns of these names; `None` if they are not all names.
@@ -133,6 +135,15 @@ impl Columns {
         let fields = Separator::of(line).split(line).into_iter().map(|(_, field)| field);
         matches!(Columns::of_names(fields), Ok(Some(_)))
     }
+}
+
+/// Where the first name is that no column has, and what to say about all of these.
+fn unknown(names: &[(usize, &str)]) -> Option<(usize, String)> {
+    let unknown = || names.iter().filter(|(_, name)| Column::of_name(name).is_none());
+    let quoted: Vec<String> = unknown().map(|(_, name)| format!("`{name}`")).collect();
+    let (at, _) = unknown().next()?;
+    let are = if quoted.len() == 1 { "is no name of a column" } else { "are no names of columns" };
+    Some((*at, format!("{} {are}; {EXPECTED}", quoted.join(", "))))
 }
 
 /// What stands behind `#`.
@@ -317,6 +328,14 @@ impl Csv {
         let header = Columns::of_names(names).or_else(|m| fault(start, m))?;
         let is_header = header.is_some();
         let Some(columns) = self.said.clone().or(header) else {
+            let fields = separator.split(line);
+            let is_number =
+                |(_, field): &(usize, &str)| field.starts_with(|c: char| c.is_ascii_digit());
+            let is_known = |(_, field): &(usize, &str)| Column::of_name(field).is_some();
+            let names = fields.iter().any(is_known) && !fields.iter().any(is_number);
+            if let Some((at, message)) = unknown(&fields).filter(|_| names) {
+                return fault(start + at, message);
+            }
             return fault(
                 start,
                 "expected a first line that names the columns, such as `cycle,core,op,addr,data`, \

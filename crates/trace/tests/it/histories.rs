@@ -716,6 +716,7 @@ fn tables() {
         "core,op,addr,core,data\n",
         "core,op,data\n0,W,1\n",
         "0,W,x,1\n",
+        "core,op,what,data,when\n0,W,x,1,2\n",
         "",
     ];
     check(
@@ -754,6 +755,7 @@ fn tables() {
             line 1, column 1: two columns are the core
             line 1, column 1: no column is the addr; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
             line 1, column 1: expected a first line that names the columns, such as `cycle,core,op,addr,data`, or --columns
+            line 1, column 9: `what`, `when` are no names of columns; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
         "#]],
     );
 }

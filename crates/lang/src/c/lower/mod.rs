@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
 
 use super::ast::{self, ExprKind, Function, ObjectId, Unit, Variable};
-use super::draft::{Draft, Op, Step};
+use super::draft::{Draft, Op, RegName, Step};
 use super::memory::{Memory, cell};
 use super::parse::ELSEWHERE;
 use super::types::{Type, TypeKind};
@@ -144,11 +144,11 @@ impl<'u> Lower<'u> {
             addressed: HashMap::new(),
             end: (1, RegId::new(0)),
         };
-        lower.end.1 = lower.register("result".to_owned());
+        lower.end.1 = lower.register(RegName::hidden("result"));
         lower
     }
 
-    fn register(&mut self, name: String) -> RegId {
+    fn register(&mut self, name: RegName) -> RegId {
         self.draft.regs.push(name);
         RegId::new(self.draft.regs.len() - 1)
     }
@@ -156,7 +156,7 @@ impl<'u> Lower<'u> {
     /// A register for a value within the statement.
     fn temp(&mut self) -> RegId {
         if self.used == self.scratch.len() {
-            let reg = self.register(format!("${}", self.used));
+            let reg = self.register(RegName::hidden(&format!("${}", self.used)));
             self.scratch.push(reg);
         }
         self.used += 1;
@@ -297,7 +297,8 @@ impl<'u> Lower<'u> {
             let reg = match self.vars.get(id) {
                 Some(reg) => *reg,
                 None => {
-                    let reg = self.register(name.clone());
+                    let is_unsigned = ty.is_unsigned_64();
+                    let reg = self.register(RegName { name: name.clone(), is_unsigned });
                     self.vars.insert(*id, reg);
                     reg
                 }

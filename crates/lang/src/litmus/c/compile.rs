@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use weakspot_core::{Names, Program, RegId, Thread, Transactions, Undeclared, Value};
+use weakspot_core::{
+    Location, Names, Program, RegId, Thread, Transactions, Undeclared, Unsigned, Value, View,
+};
 
 use super::ast::{Expr, ExprKind, Function, Stmt, StmtKind};
 use super::lower::{Lower, Var};
@@ -31,7 +33,7 @@ pub(in crate::litmus) fn compile(
     let layout = memory(frame, functions, &given, &mut warnings)?;
     let mut table = Table::new(frame, functions, &mut warnings)?;
     let mut threads = Vec::new();
-    let mut regs = Vec::new();
+    let (mut regs, mut unsigned_regs) = (Vec::new(), Vec::new());
     for (index, function) in functions.iter().enumerate() {
         let mut params = HashMap::new();
         for (t, name) in &function.params {
@@ -44,6 +46,7 @@ pub(in crate::litmus) fn compile(
         let points = lower.body(&function.body)?;
         let mut vars = lower.vars;
         regs.push(vars.iter().map(|v| v.name.clone()).collect());
+        unsigned_regs.push(vars.iter().map(|v| v.ty.view() == View::Unsigned(64)).collect());
         let mut values = vec![0; vars.len()];
         vars.truncate(count);
         table.vars[index] = vars;
@@ -63,6 +66,8 @@ pub(in crate::litmus) fn compile(
             loc.init.iter_mut().for_each(|v| *v = view.apply(*v));
         }
     }
+    let is_unsigned = |loc: &Location| views.get(&loc.addr) == Some(&View::Unsigned(64));
+    let unsigned_locs = locs.iter().map(is_unsigned).collect();
     let names = Names {
         program: frame.name.clone(),
         threads: functions.iter().map(|f| format!("P{}", f.head.id)).collect(),
@@ -72,6 +77,7 @@ pub(in crate::litmus) fn compile(
         observed: seen,
         condition: text,
         addresses_are_symbolic: true,
+        unsigned: Unsigned { locs: unsigned_locs, regs: unsigned_regs },
     };
     let program = Program {
         locs,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use weakspot_core::{Names, Program, Transactions, Undeclared, Value, View};
+use weakspot_core::{Names, Program, Transactions, Undeclared, Unsigned, Value, View};
 
 use super::ast::{Instruction, Operand};
 use super::lower::Notes;
@@ -79,6 +79,7 @@ pub(in crate::litmus) fn compile(
         observed: seen,
         condition: text,
         addresses_are_symbolic: true,
+        unsigned: Unsigned::default(),
     };
     let program = Program {
         locs,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weakspot_core::{Names, Program, Transactions, Undeclared};
+use weakspot_core::{Names, Program, Transactions, Undeclared, Unsigned};
 
 use super::ast::{Instruction, Source};
 use super::lower::Notes;
@@ -75,6 +75,7 @@ pub(in crate::litmus) fn compile(
         observed: names,
         condition: text,
         addresses_are_symbolic: true,
+        unsigned: Unsigned::default(),
     };
     let program = Program {
         locs,
