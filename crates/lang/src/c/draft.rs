@@ -2,6 +2,7 @@
 
 use weakspot_core::{Expr, Instr, RegId, Span, Value};
 
+use super::naming::Label;
 use super::types::Type;
 
 /// A thread.
@@ -10,7 +11,7 @@ pub(super) struct Draft {
     /// The steps that may be taken from each point; the thread starts at the first.
     pub(super) points: Vec<Vec<Step>>,
     /// The names of the registers.
-    pub(super) regs: Vec<String>,
+    pub(super) regs: Vec<Label>,
     /// What the registers start with; 0 where nothing is said.
     pub(super) initial: Vec<Value>,
 }

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use weakspot_core::{BinOp, Expr, Location, Span, Value};
+use weakspot_core::{BinOp, Expr, Location, Value};
 
 use super::ast::ObjectId;
+use super::naming::{Label, distinct};
 use super::types::{Struct, Type, TypeKind, round_up};
 use crate::Diagnostic;
 use crate::litmus::c::folded;
@@ -35,6 +36,8 @@ const KIND: Value = 1 << 40;
 pub(super) struct Memory {
     cells: BTreeMap<Value, Cell>,
     next: Value,
+    /// What the objects are called.
+    labels: Vec<Label>,
     /// Variables outside of functions, by their names.
     pub(super) globals: HashMap<String, (Value, Type)>,
     /// Static variables of functions.
@@ -46,15 +49,11 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Cell {
     init: Value,
-    name: String,
+    /// The number of the object, and which part of it this is.
+    object: usize,
+    part: String,
     /// Nobody changes it.
     is_frozen: bool,
-}
-
-impl Cell {
-    fn new(name: String) -> Cell {
-        Cell { init: 0, name, is_frozen: false }
-    }
 }
 
 impl Memory {
@@ -62,6 +61,7 @@ impl Memory {
         Memory {
             cells: BTreeMap::new(),
             next: FIRST,
+            labels: Vec::new(),
             globals: HashMap::new(),
             statics: HashMap::new(),
             frozen,
@@ -72,20 +72,28 @@ impl Memory {
     pub(super) fn allocate(
         &mut self,
         ty: &Type,
-        name: &str,
+        label: Label,
         structs: &[Struct],
-        at: Span,
     ) -> Result<Value, Diagnostic> {
-        let base = self.next;
+        self.labels.push(label);
+        self.extend(ty, "", structs)
+    }
+
+    /// Memory for a part of the last object.
+    fn extend(&mut self, ty: &Type, part: &str, structs: &[Struct]) -> Result<Value, Diagnostic> {
+        let (base, object) = (self.next, self.labels.len() - 1);
         self.next = round_up(base.saturating_add(ty.size(structs)), GAP) + GAP;
-        ty.each_scalar(structs, (base, name), &mut |addr, name, ty| {
+        ty.each_scalar(structs, (base, part), &mut |addr, part, ty| {
             // Which thread a `pthread_t` is is known when the program is made.
             if ty.kind != TypeKind::Thread {
-                self.cells.insert(addr + kind(ty), Cell::new(name.to_owned()));
+                let part = part.to_owned();
+                self.cells
+                    .insert(addr + kind(ty), Cell { init: 0, object, part, is_frozen: false });
             }
         });
         if self.cells.len() > MOST_CELLS {
             let message = format!("more than {MOST_CELLS} variables and elements of arrays");
+            let at = self.labels[object].at;
             return Err(Diagnostic::new(at, message, "").help(super::parse::ELSEWHERE));
         }
         Ok(base)
@@ -96,15 +104,14 @@ impl Memory {
         &mut self,
         ty: &Type,
         count: Value,
-        name: &str,
+        label: Label,
         structs: &[Struct],
-        at: Span,
     ) -> Result<Value, Diagnostic> {
-        let base = self.allocate(ty, name, structs, at)?;
+        let base = self.allocate(ty, label, structs)?;
         if let Some((offset, member, of)) = ty.tail(structs) {
             self.next = base + offset;
             let all = Type::plain(TypeKind::Array(of.clone().into(), count));
-            self.allocate(&all, &format!("{name}.{member}"), structs, at)?;
+            self.extend(&all, &format!(".{member}"), structs)?;
         }
         Ok(base)
     }
@@ -112,7 +119,9 @@ impl Memory {
     /// A cell that the program does not name.
     pub(super) fn hidden(&mut self, number: usize, name: String) -> Value {
         let addr = 8 * KIND + number as Value;
-        self.cells.insert(addr, Cell::new(name));
+        self.labels.push(Label::only(name));
+        let object = self.labels.len() - 1;
+        self.cells.insert(addr, Cell { init: 0, object, part: String::new(), is_frozen: false });
         addr
     }
 
@@ -141,11 +150,12 @@ impl Memory {
     }
 
     /// The locations of the program and their names.
-    pub(super) fn locations(self) -> (Vec<Location>, Vec<String>) {
-        let cells = self.cells.into_iter();
-        cells
-            .map(|(addr, cell)| (Location { addr, init: vec![cell.init], range: None }, cell.name))
-            .unzip()
+    pub(super) fn locations(self, text: &str) -> (Vec<Location>, Vec<String>) {
+        let names = distinct(&self.labels.iter().collect::<Vec<_>>(), text);
+        let named = |(addr, Cell { init, object, part, .. })| {
+            (Location { addr, init: vec![init], range: None }, format!("{}{part}", names[object]))
+        };
+        self.cells.into_iter().map(named).unzip()
     }
 }
 
@@ -158,15 +168,5 @@ pub(super) fn cell(addr: Expr, ty: &Type) -> Expr {
 }
 
 fn kind(ty: &Type) -> Value {
-    let number = match ty.kind {
-        TypeKind::Int { bytes: 8, .. } | TypeKind::Pointer(_) => 1,
-        TypeKind::Int { bytes: 4, signed: false } => 2,
-        TypeKind::Int { bytes: 1, signed: true } => 3,
-        TypeKind::Int { bytes: 1, signed: false } | TypeKind::Bool => 4,
-        TypeKind::Int { bytes: 2, signed: true } => 5,
-        TypeKind::Int { bytes: 2, signed: false } => 6,
-        TypeKind::Lock => 7,
-        _ => 0,
-    };
-    number * KIND
+    ty.cell_kind() * KIND
 }

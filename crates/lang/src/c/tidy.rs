@@ -3,12 +3,13 @@
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, RegId, Thread, Value};
 
 use super::draft::{Draft, Op, Step, live};
+use super::naming::Label;
 use super::specialise::{Instance, substituted, value};
 
 /// A thread with the names of its registers.
 pub(super) struct Tidied {
     pub(super) thread: Thread,
-    pub(super) regs: Vec<String>,
+    pub(super) regs: Vec<Label>,
 }
 
 /// Puts in what is known at each point, whatever leads there.
@@ -100,7 +101,7 @@ pub(super) fn tidied(mut draft: Draft, instance: &Instance) -> Tidied {
 /// Puts in how the thread starts and ends.
 fn ends(draft: &mut Draft, instance: &Instance) {
     let wait = RegId::new(draft.regs.len());
-    draft.regs.push("$ends".to_owned());
+    draft.regs.push(Label::only("$ends".to_owned()));
     let mut points = std::mem::take(&mut draft.points);
     for p in 0..points.len() {
         for s in 0..points[p].len() {
@@ -219,14 +220,12 @@ fn numbered(draft: &Draft, entry: usize) -> Tidied {
         }
     }
     let mut regs = Vec::new();
-    let mut names: Vec<String> = Vec::new();
+    let mut names = Vec::new();
     let mut map = vec![RegId::new(0); draft.regs.len()];
-    for (r, name) in draft.regs.iter().enumerate().filter(|(r, _)| used[*r]) {
+    for (r, label) in draft.regs.iter().enumerate().filter(|(r, _)| used[*r]) {
         map[r] = RegId::new(regs.len());
         regs.push(draft.initial.get(r).copied().unwrap_or(0));
-        // Variables of several functions may have one name.
-        let same = names.iter().filter(|n| n.split('\'').next() == Some(name)).count();
-        names.push(format!("{name}{}", "'".repeat(same)));
+        names.push(label.clone());
     }
     let points = order.iter().map(|p| {
         let edges = draft.points[*p].iter().filter_map(|step| {

@@ -14,6 +14,7 @@ use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
 use super::ast::{self, ExprKind, Function, ObjectId, Unit, Variable};
 use super::draft::{Draft, Op, Step};
 use super::memory::{Memory, cell};
+use super::naming::Label;
 use super::parse::ELSEWHERE;
 use super::types::{Type, TypeKind};
 use super::visit::each_expr;
@@ -144,19 +145,19 @@ impl<'u> Lower<'u> {
             addressed: HashMap::new(),
             end: (1, RegId::new(0)),
         };
-        lower.end.1 = lower.register("result".to_owned());
+        lower.end.1 = lower.register(Label::only("result".to_owned()));
         lower
     }
 
-    fn register(&mut self, name: String) -> RegId {
-        self.draft.regs.push(name);
+    fn register(&mut self, label: Label) -> RegId {
+        self.draft.regs.push(label);
         RegId::new(self.draft.regs.len() - 1)
     }
 
     /// A register for a value within the statement.
     fn temp(&mut self) -> RegId {
         if self.used == self.scratch.len() {
-            let reg = self.register(format!("${}", self.used));
+            let reg = self.register(Label::only(format!("${}", self.used)));
             self.scratch.push(reg);
         }
         self.used += 1;
@@ -297,7 +298,7 @@ impl<'u> Lower<'u> {
             let reg = match self.vars.get(id) {
                 Some(reg) => *reg,
                 None => {
-                    let reg = self.register(name.clone());
+                    let reg = self.register(self.in_function(name.clone(), *at));
                     self.vars.insert(*id, reg);
                     reg
                 }
@@ -308,7 +309,8 @@ impl<'u> Lower<'u> {
                 Some(addr) => *addr,
                 None => {
                     let structs = &self.unit.structs;
-                    let addr = self.memory.allocate(ty, name, structs, *at)?;
+                    let label = self.in_function(name.clone(), *at);
+                    let addr = self.memory.allocate(ty, label, structs)?;
                     self.memory.statics.insert(*id, addr);
                     if let Some(init) = &variable.init {
                         self.initialise_static(addr, ty, init)?;
@@ -324,8 +326,8 @@ impl<'u> Lower<'u> {
             let addr = match self.objects.get(id) {
                 Some(addr) => *addr,
                 None => {
-                    let own = format!("{}:{name}", self.thread);
-                    let addr = self.memory.allocate(ty, &own, &self.unit.structs, *at)?;
+                    let label = self.own(self.in_function(name.clone(), *at));
+                    let addr = self.memory.allocate(ty, label, &self.unit.structs)?;
                     self.objects.insert(*id, addr);
                     addr
                 }
@@ -336,6 +338,17 @@ impl<'u> Lower<'u> {
             scope.insert(name.clone(), place.clone());
         }
         Ok(place)
+    }
+
+    /// What something is called that the function declares.
+    fn in_function(&self, name: String, at: Span) -> Label {
+        let function = self.frames.last().map(|f| self.unit.functions[f.function].name.clone());
+        Label { function: function.unwrap_or_default(), at, ..Label::only(name) }
+    }
+
+    /// What something is called that the thread has for itself.
+    fn own(&self, label: Label) -> Label {
+        Label { thread: self.thread.clone(), ..label }
     }
 
     /// Whether a variable has the same value in all runs.
