@@ -48,6 +48,9 @@ pub struct Following {
     /// Whether it is linearizable, if there are times.
     settled: Option<Settled>,
     is_linearizable: bool,
+    /// The first operation, and whether any says when it began or ended.
+    first: Option<LoggedOp>,
+    has_times: bool,
     /// The log, if there are times, and how long its check as a whole may take.
     log: Option<KeptLog>,
     time: Option<Duration>,
@@ -104,6 +107,8 @@ impl Following {
             checked: None,
             settled: None,
             is_linearizable: false,
+            first: None,
+            has_times: false,
             log: None,
             time: None,
             is_checked_whole: false,
@@ -157,19 +162,12 @@ impl Following {
         found: &mut Vec<Broken>,
         progress: &mut dyn Progress,
     ) -> Result<(), Stopped> {
-        let asks_for_times = self.open.iter().any(|model| model.has_real_time());
         for &op in ops {
-            if asks_for_times && op.times == Times::UNKNOWN {
-                return Err(Stopped::Refused(Refused { op, why: RefusedWhy::NoTimes }));
-            }
             if self.window.is_full() {
                 self.check(false, found, progress)?;
                 self.window.slide();
             }
-            if self.window.arrived() == 0 && op.times != Times::UNKNOWN {
-                self.settled = Some(Settled::new(self.window.size()));
-                self.log = Some(KeptLog::default());
-            }
+            self.note_times(op);
             self.window.add(op, initial);
             if op.writes() && !self.held.is_empty() {
                 self.held.retain(|held| !held.rests_on.contains(&(op.var, op.value)));
@@ -183,6 +181,22 @@ impl Following {
             }
         }
         Ok(())
+    }
+
+    /// Notes whether there are times: a log with times is kept, and settled as long as all have them.
+    fn note_times(&mut self, op: LoggedOp) {
+        let (is_first, is_timed) = (self.window.arrived() == 0, op.times != Times::UNKNOWN);
+        if is_first {
+            self.first = Some(op);
+            self.settled = is_timed.then(|| Settled::new(self.window.size()));
+            self.log = (is_timed || self.asks_for_times()).then(KeptLog::default);
+        }
+        self.settled.take_if(|_| !is_timed);
+        self.has_times |= is_timed;
+    }
+
+    fn asks_for_times(&self) -> bool {
+        self.open.iter().any(|model| model.has_real_time())
     }
 
     /// Checks what the window has now, if there is something new. At the end of the input each
@@ -199,6 +213,11 @@ impl Following {
         let arrived = self.window.arrived();
         if !at_end && (arrived == 0 || self.checked == Some(arrived)) {
             return Ok(());
+        }
+        if let (true, false, Some(op)) =
+            (at_end && self.asks_for_times(), self.has_times, self.first)
+        {
+            return Err(Stopped::Refused(Refused { op, why: RefusedWhy::NoTimes }));
         }
         let excerpt = self.window.excerpt(at_end).map_err(Stopped::Refused)?;
         let mut whole = None;

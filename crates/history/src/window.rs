@@ -156,7 +156,7 @@ pub enum RefusedWhy {
     ReadsItself,
     /// It writes a value that was written before, or is initial, which was promised not to happen.
     WrittenTwice,
-    /// It does not say when it began or ended, and models are asked about that are about real time.
+    /// Neither it nor any other operation says when it began or ended, and models are asked about that are about real time.
     NoTimes,
 }
 
@@ -604,7 +604,7 @@ impl Refused {
                 format!("operation {index} of `{thread}` does not write {value} to `{var}`")
             }
             RefusedWhy::NoTimes => {
-                "it does not say when it began or ended, which `lin` and `tso-rt` are about"
+                "no operation says when it began or ended, which `lin` and `tso-rt` are about"
                     .to_owned()
             }
             RefusedWhy::WrittenTwice => format!(

@@ -152,7 +152,7 @@ pub fn parse_with(format: Format, text: &str, setting: &Setting) -> Result<Parse
         Format::Weak => weak::parse(text).and_then(|tree| weak::compile(&tree)),
         Format::Trencher => trencher::parse(text).and_then(|tree| trencher::compile(&tree)),
         Format::Memorax => memorax::parse(text).and_then(|tree| memorax::compile(&tree)),
-        Format::C => c::parse(text, setting).and_then(|tree| c::compile(&tree)),
+        Format::C => c::parse(text, setting).and_then(|tree| c::compile(&tree, text)),
     };
     parsed.map_err(short)
 }

@@ -149,11 +149,19 @@ fn times_that_cannot_be() {
     let follow = |text: &str, expected| {
         check(&["history", "--follow", "--model", "lin", "-"], text, expected);
     };
+    // Of one that has none it may have been at any time, as of a whole file.
     follow(
         "t0: w x 1 @ 1:2\nt1: r x 1\n",
         expect![[r#"
+        - linearizability: satisfied: 2 operations, all in one window
+        --- exit 0
+    "#]],
+    );
+    follow(
+        "t0: w x 1\nt1: r x 1\n",
+        expect![[r#"
         --- standard error
-        error: -:2:5: it does not say when it began or ended, which `lin` and `tso-rt` are about
+        error: -:1:5: no operation says when it began or ended, which `lin` and `tso-rt` are about
         --- exit 2
     "#]],
     );

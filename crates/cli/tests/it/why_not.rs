@@ -77,6 +77,16 @@ fn reasons() {
     );
     check(
         "tso",
+        "0:EAX=0 /\\ 0:EAX=1",
+        "corpus/litmus/SB.litmus",
+        expect![[r#"
+        No run under TSO ends with 0:EAX=0 /\ 0:EAX=1.
+        That is a contradiction: 0:EAX has one value in a final state.
+
+    "#]],
+    );
+    check(
+        "tso",
         "0:EAX=2; 1:EAX=1",
         "corpus/litmus/n5.litmus",
         expect![[r#"

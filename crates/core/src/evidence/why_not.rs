@@ -20,7 +20,8 @@ pub enum WhyNot {
     Cycle(Box<Forbidden>),
     /// Whatever the memory does, the threads do not compute these values.
     NoCandidate {
-        /// Which of the values that were asked for: none of them can be left out.
+        /// Which of the values that were asked for: none of them can be left out. One that is there twice was asked for with two
+        /// values.
         components: Vec<usize>,
         /// If it is one value, those that there are instead.
         instead: BTreeSet<Value>,
@@ -71,6 +72,10 @@ pub fn why_not(
         || wanted.iter().any(|&(c, _)| c >= program.observed.len())
     {
         return Err(NoReason::TooLarge);
+    }
+    let other = |&(c, value): &(usize, Value)| wanted.iter().any(|w| w.0 == c && w.1 != value);
+    if let Some(&(c, _)) = wanted.iter().find(|w| other(w)) {
+        return Ok(WhyNot::NoCandidate { components: vec![c, c], instead: BTreeSet::new() });
     }
     let mut bound = Bound { extent: Extent::Whole, max: max_candidates, go_on };
     let runs = thread_runs(program, &mut bound).ok_or(NoReason::TooLarge)?;

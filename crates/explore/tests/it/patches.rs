@@ -166,3 +166,34 @@ fn no_more_fences_than_by_hand() {
     }
     assert!(compared > 20, "{compared}");
 }
+
+/// Litmus tests in C and for RISC-V that are not robust get fences that make them so, written as they write fences.
+#[test]
+fn litmus_tests_of_other_languages_become_robust() {
+    let mut written: Vec<String> = Vec::new();
+    for path in corpus() {
+        let name = path.display();
+        let (format, text) = read(&path);
+        if format != Format::Litmus || !(text.starts_with("C ") || text.starts_with("RISCV ")) {
+            continue;
+        }
+        let found = patches(format, &text).expect("a shipped test");
+        for model in [Model::Tso, Model::Pso(Drain::All)] {
+            let asked = question(model, Goal::Robust, format);
+            let answer = fences(&found.places, asked, &LIMITS, &mut Silent).expect("an answer");
+            let chosen =
+                answer.fences.clone().unwrap_or_else(|| panic!("{name} {model}: no fences help"));
+            let patched = found.program(&chosen).expect("a test with fences");
+            let after = misses_goal(&patched, model, Goal::Robust, &LIMITS, &mut Silent);
+            assert_eq!(after.map(|(verdict, _)| verdict).ok(), Some(Verdict::Holds), "{name}");
+            let fenced = found.patched(&chosen);
+            assert_eq!(chosen.is_empty(), fenced == text, "{name}");
+            let words = ["smp_mb()", "smp_wmb()", "seq_cst);", "rw,rw", "w,w"];
+            let added = |word: &&str| fenced.matches(*word).count() > text.matches(*word).count();
+            written.extend(words.into_iter().filter(added).map(str::to_owned));
+        }
+    }
+    written.sort();
+    written.dedup();
+    assert_eq!(written, ["rw,rw", "seq_cst);", "smp_mb()", "smp_wmb()", "w,w"]);
+}

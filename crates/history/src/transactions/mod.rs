@@ -131,6 +131,12 @@ fn find(
     meter.step(history.len() as u64)?;
     let mut graph = Graph::new(history);
     graph.add_versions(&versions);
+    // What breaks read atomic breaks the others, and is found sooner.
+    if matches!(model, TxnModel::Causal | TxnModel::Serializable)
+        && let Some(cycle) = fractured(&graph, meter)?
+    {
+        return Ok((cycle, "saturation"));
+    }
     let weak = match model {
         TxnModel::ReadCommitted => weak::read_committed(&mut graph, meter),
         TxnModel::ReadAtomic => weak::read_atomic(&mut graph, meter),
@@ -150,6 +156,19 @@ fn find(
         Ok(order) if model == TxnModel::Serializable => serial::decide(graph, order, meter),
         Ok(order) => Ok((TxnEvidence::Order(order), "saturation")),
     }
+}
+
+/// A cycle of what read atomic asks for.
+fn fractured(graph: &Graph<'_>, meter: &mut Meter<'_>) -> Result<Option<TxnEvidence>, Limit> {
+    let mut graph = Graph { history: graph.history, edges: graph.edges.clone() };
+    let cycle = match weak::read_atomic(&mut graph, meter)? {
+        weak::Found::Before(edge) => vec![edge],
+        weak::Found::Orders => match graph.sort(meter)? {
+            Err(cycle) => cycle,
+            Ok(_) => return Ok(None),
+        },
+    };
+    explain::cycle(&graph, TxnModel::ReadAtomic, &cycle, meter).map(Some)
 }
 
 /// Counts work, and looks at the limits now and then.

@@ -8,7 +8,7 @@
 //!   source has an edge to that of the next. A later read of the variable then follows in steps.
 //! - *read atomic*: t3 reads from t2, or t2 is the last before it in its session to write x.
 //! - *causal*: clocks say which transactions of a session happen before t3: the last one of them
-//!   that writes x has the edge, unless it happens before t1 anyway.
+//!   that writes x has the edge, unless it happens before t1 anyway, or before one of another session that has it.
 //!
 //! For the first two, either the variables that t2 writes or those that t3 reads are gone through,
 //! whichever are fewer, so that all takes at most n to the power of 3/2 steps for n operations, and
@@ -201,6 +201,9 @@ pub(super) fn causal(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Result<Fou
     let writers = Writers::new(history);
     let mut closing = None;
     let mut done: Vec<(u32, u32)> = Vec::new();
+    let mut place = vec![0; history.txns()];
+    order.iter().zip(0..).for_each(|(&txn, at)| place[txn as usize] = at);
+    let mut lasts: Vec<u32> = Vec::new();
     for txn in order {
         let clock = clocks.begin(txn, history);
         done.clear();
@@ -213,6 +216,7 @@ pub(super) fn causal(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Result<Fou
             done.push((var, source));
             meter.step(1)?;
             let of_source = clocks.of(source);
+            lasts.clear();
             for (session, txns) in writers.of(var) {
                 meter.step(1)?;
                 let bound = clock[session as usize];
@@ -224,12 +228,15 @@ pub(super) fn causal(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Result<Fou
                 let is_known =
                     last == source || of_source.is_some_and(|clock| last < clock[session as usize]);
                 if !is_known && last != txn {
-                    older(graph, last, op, &mut closing);
+                    lasts.push(last);
                 }
             }
+            lasts.sort_unstable_by_key(|&last| std::cmp::Reverse(place[last as usize]));
+            clocks.keep_latest(&mut lasts, history);
+            lasts.iter().for_each(|&last| older(graph, last, op, &mut closing));
         }
         clocks.end(txn, clock, history);
-        meter.bytes = clocks.bytes();
+        meter.bytes = clocks.bytes() + (graph.edges.capacity() * size_of::<Edge>()) as u64;
         if closing.is_some() {
             break;
         }
@@ -265,6 +272,21 @@ impl Clocks {
 
     fn of(&self, txn: u32) -> Option<&[u32]> {
         self.kept.get(&txn).map(|clock| &clock[..])
+    }
+
+    /// Of transactions, the latest first, leaves out those that happen before one that stays, as far as clocks are
+    /// kept: what those have to come before, they come before as well.
+    fn keep_latest(&self, txns: &mut Vec<u32>, history: &TxnHistory) {
+        const MOST: usize = 8;
+        let mut kept: Vec<&[u32]> = Vec::new();
+        txns.retain(|&txn| {
+            let session = history.session_of(txn) as usize;
+            let stays = !kept.iter().any(|clock| txn < clock[session]);
+            if let (true, Some(clock)) = (stays && kept.len() < MOST, self.of(txn)) {
+                kept.push(clock);
+            }
+            stays
+        });
     }
 
     /// The clock of a transaction, whose predecessors are done.

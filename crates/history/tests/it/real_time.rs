@@ -7,7 +7,7 @@ use weakspot_core::testing::{
     timed_ops,
 };
 use weakspot_core::{
-    Certification, History, HistoryModel, Limit, Limits, LoggedOp, OpKind, Silent, Verdict,
+    Certification, History, HistoryModel, Limit, Limits, LoggedOp, OpKind, Silent, Times, Verdict,
 };
 use weakspot_history::{Answer, Complete, DecidedBy, Following, Method, check, classify, minimise};
 
@@ -239,7 +239,8 @@ fn windows_violate_nothing_else() {
     );
 }
 
-/// A followed history with times ends as the whole one does, however small the window, whatever it is.
+/// A followed history with times ends as the whole one does, however small the window, whatever it is, also where
+/// some operations have none.
 #[test]
 fn streams_end_as_the_whole_does() {
     let models = [HistoryModel::Lin, HistoryModel::TsoRt, HistoryModel::Tso, HistoryModel::Sc];
@@ -251,9 +252,22 @@ fn streams_end_as_the_whole_does() {
         let (overlap, changes) = (rng.below(6), rng.below(3));
         let mut ops = timed_ops(rng, size, source, overlap);
         mutate_ops(rng, &mut ops, changes);
+        let mut log = logged(&ops);
+        if rng.one_in(3) {
+            let (count, mut times) = (log.len(), vec![Times::UNKNOWN; ops.len()]);
+            let mut next: Vec<u32> = (0..ops.threads()).map(|t| ops.of_thread(t).start).collect();
+            for (i, op) in log.iter_mut().enumerate() {
+                if i + 1 < count && rng.one_in(3) {
+                    op.times = Times::UNKNOWN;
+                }
+                times[next[op.thread as usize] as usize] = op.times;
+                next[op.thread as usize] += 1;
+            }
+            ops.set_times(times);
+        }
         let mut following = Following::new(2 + rng.below(10), &models, METHOD, &Limits::UNLIMITED);
         let mut found = Vec::new();
-        for op in logged(&ops) {
+        for op in log {
             following.add(&[op], &[0, 0], &mut found, &mut Silent).expect("a history");
             if rng.one_in(4) {
                 following.check(false, &mut found, &mut Silent).expect("a history");

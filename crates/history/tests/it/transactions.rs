@@ -227,3 +227,46 @@ fn interrupted() {
     // Reading takes some, finding the cycle takes some.
     assert!(stopped > 10, "{stopped}");
 }
+
+/// Of many sessions that have written a variable one after the other, the last has the edge, not each of them.
+#[test]
+fn edges_that_follow_are_left_out() {
+    const SESSIONS: u32 = 400;
+    struct Work(u64);
+    impl Progress for Work {
+        fn tick(&mut self, now: Snapshot) -> bool {
+            self.0 = self.0.max(now.states);
+            true
+        }
+    }
+    let (x, y) = (0, 1);
+    let mut history = TxnHistory::new();
+    // Each sees the one before by y; its operations are a read, except in the first, and two writes.
+    for session in 0..SESSIONS {
+        history.session();
+        history.txn(true);
+        if session > 0 {
+            history.push(TxnOp::Read { var: y, from: 3 * (session - 1) });
+        }
+        history.push(TxnOp::Write { var: y });
+        history.push(TxnOp::Write { var: x });
+    }
+    let of_last = 3 * (SESSIONS - 1);
+    let alone = of_last + 2;
+    history.session();
+    history.txn(true);
+    history.push(TxnOp::Write { var: x });
+    history.session();
+    for _ in 0..SESSIONS {
+        history.txn(true);
+        history.push(TxnOp::Read { var: y, from: of_last });
+        history.push(TxnOp::Read { var: x, from: alone });
+    }
+    history.finish(None);
+    let mut work = Work(0);
+    let found = classify_transactions(&history, &[TxnModel::Causal], &Limits::UNLIMITED, &mut work);
+    assert_eq!(found.expect("evidence")[0].answer.verdict, Verdict::Holds);
+    // Sessions are gone through for three reads of each; the edges of one would be as many again.
+    let pairs = u64::from(SESSIONS) * u64::from(SESSIONS);
+    assert!(work.0 > 3 * pairs && work.0 < 7 * pairs / 2, "{} of {pairs}", work.0);
+}

@@ -32,15 +32,18 @@ pub(crate) struct Variable {
 #[derive(Clone, Debug)]
 pub(super) enum Init {
     Value(Expr),
-    /// `{ ... }`, each value with the member or index that it is for, if that is said.
-    List(Vec<(Option<Designator>, Init)>, Span),
+    /// `{ ... }`.
+    List(Vec<Item>, Span),
 }
 
-/// `.name =` or `[index] =`.
+/// A value in a list, with the part that it is for if that is said: `.name[2] =`.
+pub(super) type Item = (Vec<Designator>, Init);
+
+/// `.name` or `[index]`.
 #[derive(Clone, Debug)]
 pub(super) enum Designator {
     Member(String, Span),
-    Index(Value),
+    Index(Value, Span),
 }
 
 /// A function.

@@ -10,16 +10,30 @@ use super::draft::{Draft, Op};
 use super::frozen::frozen;
 use super::lower::{self, globals};
 use super::memory::Memory;
+use super::naming::{Label, distinct};
 use super::specialise::{Instance, World, written_out};
 use super::tidy::{tidied, with_constants};
+use super::types::Struct;
 use super::visit::each_expr;
 use crate::{Diagnostic, Parsed};
 
 /// What answers are about.
 const OF_MACHINE: &str = "of the machine that compiled code runs on, not of C11";
 
-/// The program of a text, with the names of its parts.
-pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
+/// The program of a syntax tree, with the names of its parts; the text tells lines.
+pub(crate) fn compile(unit: &Unit, text: &str) -> Result<Parsed, Diagnostic> {
+    // Which members unions are used as is known at the end: then memory is laid out anew, for those.
+    let used = || unit.structs.iter().map(Struct::used_as).collect::<Vec<_>>();
+    loop {
+        let before = used();
+        let compiled = compile_once(unit, text);
+        if used() == before {
+            return compiled;
+        }
+    }
+}
+
+fn compile_once(unit: &Unit, text: &str) -> Result<Parsed, Diagnostic> {
     let Some(main) = unit.functions.iter().position(|f| f.name == "main") else {
         let message = "there is no function `main`";
         return Err(Diagnostic::new(Span::default(), message, "expected one that starts threads"));
@@ -57,9 +71,11 @@ pub(crate) fn compile(unit: &Unit) -> Result<Parsed, Diagnostic> {
     let all = drafts.into_iter().zip(&world.instances);
     let all: Vec<_> = all.map(|(draft, instance)| tidied(draft, instance)).collect();
     let threads: Vec<String> = world.instances.iter().map(|i| i.name.clone()).collect();
-    let (locs, places, unsigned_locs) = world.memory.locations();
+    let (locs, places, unsigned_locs) = world.memory.locations(text);
     let unsigned_regs = all.iter().map(|t| t.unsigned.clone()).collect();
     let (mut all, regs): (Vec<_>, Vec<_>) = all.into_iter().map(|t| (t.thread, t.regs)).unzip();
+    let labels = regs.iter().map(|labels: &Vec<Label>| labels.iter().collect::<Vec<_>>());
+    let regs = labels.map(|labels| distinct(&labels, text)).collect();
     if let Some(span) = first_assertion(unit) {
         keep_asking(&mut all, span);
     }

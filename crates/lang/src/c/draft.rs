@@ -2,6 +2,7 @@
 
 use weakspot_core::{Expr, Instr, RegId, Span, Value};
 
+use super::naming::Label;
 use super::types::Type;
 
 /// A thread.
@@ -18,7 +19,7 @@ pub(super) struct Draft {
 /// What is known of a register beside its value.
 #[derive(Clone, Debug)]
 pub(super) struct RegName {
-    pub(super) name: String,
+    pub(super) label: Label,
     /// It holds numbers of 64 bits without a sign.
     pub(super) is_unsigned: bool,
 }
@@ -26,7 +27,7 @@ pub(super) struct RegName {
 impl RegName {
     /// One of a name that no program has.
     pub(super) fn hidden(name: &str) -> RegName {
-        RegName { name: name.to_owned(), is_unsigned: false }
+        RegName { label: Label::only(name.to_owned()), is_unsigned: false }
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use weakspot_core::{BinOp, Expr, Location, Span, Value};
+use weakspot_core::{BinOp, Expr, Location, Value};
 
 use super::ast::ObjectId;
+use super::naming::{Label, distinct};
 use super::types::{Struct, Type, TypeKind, round_up};
 use crate::Diagnostic;
 use crate::litmus::c::folded;
@@ -35,6 +36,8 @@ const KIND: Value = 1 << 40;
 pub(super) struct Memory {
     cells: BTreeMap<Value, Cell>,
     next: Value,
+    /// What the objects are called.
+    labels: Vec<Label>,
     /// Variables outside of functions, by their names.
     pub(super) globals: HashMap<String, (Value, Type)>,
     /// Static variables of functions.
@@ -46,7 +49,9 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Cell {
     init: Value,
-    name: String,
+    /// The number of the object, and which part of it this is.
+    object: usize,
+    part: String,
     /// It is declared to hold numbers of 64 bits without a sign.
     is_unsigned: bool,
     /// Nobody changes it.
@@ -54,8 +59,8 @@ struct Cell {
 }
 
 impl Cell {
-    fn new(name: String, is_unsigned: bool) -> Cell {
-        Cell { init: 0, name, is_unsigned, is_frozen: false }
+    fn new(object: usize, part: String, is_unsigned: bool) -> Cell {
+        Cell { init: 0, object, part, is_unsigned, is_frozen: false }
     }
 }
 
@@ -64,6 +69,7 @@ impl Memory {
         Memory {
             cells: BTreeMap::new(),
             next: FIRST,
+            labels: Vec::new(),
             globals: HashMap::new(),
             statics: HashMap::new(),
             frozen,
@@ -74,20 +80,27 @@ impl Memory {
     pub(super) fn allocate(
         &mut self,
         ty: &Type,
-        name: &str,
+        label: Label,
         structs: &[Struct],
-        at: Span,
     ) -> Result<Value, Diagnostic> {
-        let base = self.next;
+        self.labels.push(label);
+        self.extend(ty, "", structs)
+    }
+
+    /// Memory for a part of the last object.
+    fn extend(&mut self, ty: &Type, part: &str, structs: &[Struct]) -> Result<Value, Diagnostic> {
+        let (base, object) = (self.next, self.labels.len() - 1);
         self.next = round_up(base.saturating_add(ty.size(structs)), GAP) + GAP;
-        ty.each_scalar(structs, (base, name), &mut |addr, name, ty| {
+        ty.each_scalar(structs, (base, part), &mut |addr, part, ty| {
             // Which thread a `pthread_t` is is known when the program is made.
             if ty.kind != TypeKind::Thread {
-                self.cells.insert(addr + kind(ty), Cell::new(name.to_owned(), ty.is_unsigned_64()));
+                let cell = Cell::new(object, part.to_owned(), ty.is_unsigned_64());
+                self.cells.insert(addr + kind(ty), cell);
             }
         });
         if self.cells.len() > MOST_CELLS {
             let message = format!("more than {MOST_CELLS} variables and elements of arrays");
+            let at = self.labels[object].at;
             return Err(Diagnostic::new(at, message, "").help(super::parse::ELSEWHERE));
         }
         Ok(base)
@@ -98,15 +111,14 @@ impl Memory {
         &mut self,
         ty: &Type,
         count: Value,
-        name: &str,
+        label: Label,
         structs: &[Struct],
-        at: Span,
     ) -> Result<Value, Diagnostic> {
-        let base = self.allocate(ty, name, structs, at)?;
+        let base = self.allocate(ty, label, structs)?;
         if let Some((offset, member, of)) = ty.tail(structs) {
             self.next = base + offset;
             let all = Type::plain(TypeKind::Array(of.clone().into(), count));
-            self.allocate(&all, &format!("{name}.{member}"), structs, at)?;
+            self.extend(&all, &format!(".{member}"), structs)?;
         }
         Ok(base)
     }
@@ -114,7 +126,9 @@ impl Memory {
     /// A cell that the program does not name.
     pub(super) fn hidden(&mut self, number: usize, name: String) -> Value {
         let addr = 8 * KIND + number as Value;
-        self.cells.insert(addr, Cell::new(name, false));
+        self.labels.push(Label::only(name));
+        let object = self.labels.len() - 1;
+        self.cells.insert(addr, Cell::new(object, String::new(), false));
         addr
     }
 
@@ -143,11 +157,12 @@ impl Memory {
     }
 
     /// The locations of the program, their names, and which of them hold numbers without a sign.
-    pub(super) fn locations(self) -> (Vec<Location>, Vec<String>, Vec<bool>) {
+    pub(super) fn locations(self, text: &str) -> (Vec<Location>, Vec<String>, Vec<bool>) {
+        let names = distinct(&self.labels.iter().collect::<Vec<_>>(), text);
         let mut all = (Vec::new(), Vec::new(), Vec::new());
         for (addr, cell) in self.cells {
             all.0.push(Location { addr, init: vec![cell.init], range: None });
-            all.1.push(cell.name);
+            all.1.push(format!("{}{}", names[cell.object], cell.part));
             all.2.push(cell.is_unsigned);
         }
         all
@@ -163,15 +178,5 @@ pub(super) fn cell(addr: Expr, ty: &Type) -> Expr {
 }
 
 fn kind(ty: &Type) -> Value {
-    let number = match ty.kind {
-        TypeKind::Int { bytes: 8, .. } | TypeKind::Pointer(_) => 1,
-        TypeKind::Int { bytes: 4, signed: false } => 2,
-        TypeKind::Int { bytes: 1, signed: true } => 3,
-        TypeKind::Int { bytes: 1, signed: false } | TypeKind::Bool => 4,
-        TypeKind::Int { bytes: 2, signed: true } => 5,
-        TypeKind::Int { bytes: 2, signed: false } => 6,
-        TypeKind::Lock => 7,
-        _ => 0,
-    };
-    number * KIND
+    ty.cell_kind() * KIND
 }

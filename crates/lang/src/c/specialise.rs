@@ -10,6 +10,7 @@ use weakspot_core::{BinOp, Expr, Fence, Instr, RegId, Span, Value};
 
 use super::draft::{Draft, Op, RegName, Step, live};
 use super::memory::{FUNCTION_SIZE, FUNCTIONS, Memory};
+use super::naming::Label;
 use super::parse::ELSEWHERE;
 use super::types::{Struct, Type, TypeKind};
 use crate::Diagnostic;
@@ -250,13 +251,13 @@ impl Writer<'_, '_, '_> {
                 Diagnostic::new(span, "this is too much memory to search", "").help(ELSEWHERE)
             );
         }
-        let name = format!("heap{}", self.world.hidden + 1);
+        let label = Label { at: span, ..Label::only(format!("heap{}", self.world.hidden + 1)) };
         self.world.hidden += 1;
         if tail.is_some() {
-            return self.world.memory.allocate_with_tail(ty, count, &name, structs, span);
+            return self.world.memory.allocate_with_tail(ty, count, label, structs);
         }
         let all = Type::plain(TypeKind::Array(ty.clone().into(), count));
-        self.world.memory.allocate(&all, &name, structs, span)
+        self.world.memory.allocate(&all, label, structs)
     }
 
     /// Writes the steps of a point.

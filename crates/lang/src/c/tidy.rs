@@ -3,12 +3,13 @@
 use weakspot_core::{Edge, Expr, Instr, Point, PointId, RegId, Thread, Value};
 
 use super::draft::{Draft, Op, RegName, Step, live};
+use super::naming::Label;
 use super::specialise::{Instance, substituted, value};
 
 /// A thread with the names of its registers.
 pub(super) struct Tidied {
     pub(super) thread: Thread,
-    pub(super) regs: Vec<String>,
+    pub(super) regs: Vec<Label>,
     /// Which of them hold numbers of 64 bits without a sign.
     pub(super) unsigned: Vec<bool>,
 }
@@ -221,16 +222,14 @@ fn numbered(draft: &Draft, entry: usize) -> Tidied {
         }
     }
     let mut regs = Vec::new();
-    let (mut names, mut unsigned): (Vec<String>, Vec<bool>) = (Vec::new(), Vec::new());
+    let (mut names, mut unsigned): (Vec<Label>, Vec<bool>) = (Vec::new(), Vec::new());
     let mut map = vec![RegId::new(0); draft.regs.len()];
-    for (r, RegName { name, is_unsigned }) in
+    for (r, RegName { label, is_unsigned }) in
         draft.regs.iter().enumerate().filter(|(r, _)| used[*r])
     {
         map[r] = RegId::new(regs.len());
         regs.push(draft.initial.get(r).copied().unwrap_or(0));
-        // Variables of several functions may have one name.
-        let same = names.iter().filter(|n| n.split('\'').next() == Some(name)).count();
-        names.push(format!("{name}{}", "'".repeat(same)));
+        names.push(label.clone());
         unsigned.push(*is_unsigned);
     }
     let points = order.iter().map(|p| {

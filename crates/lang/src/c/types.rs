@@ -1,5 +1,6 @@
 //! Types, and how memory is laid out.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use weakspot_core::{Value, View};
@@ -38,10 +39,13 @@ pub(super) enum TypeKind {
     Attributes,
 }
 
-/// A struct.
+/// A struct or union.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Struct {
     pub(super) name: String,
+    pub(super) is_union: bool,
+    /// The member of a union that is stored in it, once one is used. It has no other.
+    stored: Cell<Option<usize>>,
     /// `None` until it is defined.
     pub(super) fields: Option<Vec<Field>>,
     pub(super) size: Value,
@@ -53,9 +57,69 @@ pub(super) struct Struct {
 /// A member of a struct.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
+    /// Empty if its own members are named as those of what it is in.
     pub(super) name: String,
     pub(super) ty: Type,
     pub(super) offset: Value,
+}
+
+impl Struct {
+    /// One whose members are not known yet.
+    pub(super) fn new(name: String, is_union: bool) -> Struct {
+        Struct { name, is_union, align: 1, ..Struct::default() }
+    }
+
+    /// The indices of the members that lead to one of this name: several where those between have no names.
+    pub(super) fn path(&self, name: &str, structs: &[Struct]) -> Option<Vec<usize>> {
+        self.fields.iter().flatten().enumerate().find_map(|(i, field)| match &field.ty.kind {
+            _ if field.name == name => Some(vec![i]),
+            TypeKind::Struct(s) if field.name.is_empty() => {
+                let inner = structs[*s].path(name, structs)?;
+                Some([vec![i], inner].concat())
+            }
+            _ => None,
+        })
+    }
+
+    /// The members that take memory: all, but of a union the one that is used.
+    fn stored(&self) -> &[Field] {
+        let fields = self.fields.as_deref().unwrap_or_default();
+        match (self.is_union, self.stored.get()) {
+            (false, _) => fields,
+            (true, Some(i)) => &fields[i..=i],
+            (true, None) => &[],
+        }
+    }
+
+    /// The number of the member that a union is used as.
+    pub(super) fn used_as(&self) -> Option<usize> {
+        self.stored.get()
+    }
+
+    /// Uses a member. Those of a union that are used must be parts of one of them: if this one is not, that one.
+    pub(super) fn use_member(&self, index: usize, structs: &[Struct]) -> Result<(), &Field> {
+        let fields = self.fields.as_deref().unwrap_or_default();
+        if !self.is_union {
+            return Ok(());
+        }
+        let Some(stored) = self.stored.get() else {
+            self.stored.set(Some(index));
+            return Ok(());
+        };
+        let cells = |i: usize| fields[i].ty.cells(structs);
+        let (old, new) = (cells(stored), cells(index));
+        if old.iter().all(|cell| new.contains(cell)) {
+            self.stored.set(Some(index));
+        } else if !new.iter().all(|cell| old.contains(cell)) {
+            return Err(&fields[stored]);
+        }
+        Ok(())
+    }
+
+    /// In words, for messages.
+    pub(super) fn describe(&self) -> String {
+        format!("{} {}", if self.is_union { "union" } else { "struct" }, self.name)
+    }
 }
 
 /// How deep types nest.
@@ -182,8 +246,11 @@ impl Type {
                 }
             }
             TypeKind::Struct(s) => {
-                for field in structs[*s].fields.iter().flatten() {
-                    let own = format!("{name}.{}", field.name);
+                for field in structs[*s].stored() {
+                    let own = match field.name.as_str() {
+                        "" => name.to_owned(),
+                        field => format!("{name}.{field}"),
+                    };
                     field.ty.each_scalar(structs, (offset + field.offset, &own), visit);
                 }
             }
@@ -193,6 +260,27 @@ impl Type {
             }
             TypeKind::Void | TypeKind::Attributes => {}
             _ => visit(offset, name, self),
+        }
+    }
+
+    /// Where its scalars are and which cells can hold them.
+    fn cells(&self, structs: &[Struct]) -> Vec<(Value, Value)> {
+        let mut all = Vec::new();
+        self.each_scalar(structs, (0, ""), &mut |offset, _, ty| all.push((offset, ty.cell_kind())));
+        all
+    }
+
+    /// The kind of cell that holds values of a scalar: numbers of one width and sign, and pointers, have their own.
+    pub(super) fn cell_kind(&self) -> Value {
+        match self.kind {
+            TypeKind::Int { bytes: 8, .. } | TypeKind::Pointer(_) => 1,
+            TypeKind::Int { bytes: 4, signed: false } => 2,
+            TypeKind::Int { bytes: 1, signed: true } => 3,
+            TypeKind::Int { bytes: 1, signed: false } | TypeKind::Bool => 4,
+            TypeKind::Int { bytes: 2, signed: true } => 5,
+            TypeKind::Int { bytes: 2, signed: false } => 6,
+            TypeKind::Lock => 7,
+            _ => 0,
         }
     }
 
@@ -206,7 +294,7 @@ impl Type {
             }
             TypeKind::Pointer(to) => format!("{} *", to.describe(structs)),
             TypeKind::Array(of, n) => format!("{}[{n}]", of.describe(structs)),
-            TypeKind::Struct(s) => format!("struct {}", structs[*s].name),
+            TypeKind::Struct(s) => structs[*s].describe(),
             TypeKind::Thread => "pthread_t".to_owned(),
             TypeKind::Lock => "pthread_mutex_t".to_owned(),
             TypeKind::Barrier => "pthread_barrier_t".to_owned(),
@@ -215,14 +303,18 @@ impl Type {
     }
 }
 
-/// A struct with these members, laid out as on x86-64.
-pub(super) fn struct_of(name: String, members: Vec<(String, Type)>, structs: &[Struct]) -> Struct {
-    let mut found = Struct { name, fields: None, size: 0, align: 1, depth: 0 };
+/// A struct or union with these members, laid out as on x86-64.
+pub(super) fn struct_of(
+    (name, is_union): (String, bool),
+    members: Vec<(String, Type)>,
+    structs: &[Struct],
+) -> Struct {
+    let mut found = Struct::new(name, is_union);
     let mut fields = Vec::new();
     for (name, ty) in members {
         let align = ty.align(structs).max(1);
-        let offset = round_up(found.size, align);
-        found.size = offset.saturating_add(ty.size(structs));
+        let offset = if is_union { 0 } else { round_up(found.size, align) };
+        found.size = found.size.max(offset.saturating_add(ty.size(structs)));
         found.align = found.align.max(align);
         found.depth = found.depth.max(ty.depth(structs) + 1);
         fields.push(Field { name, ty, offset });

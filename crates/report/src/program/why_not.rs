@@ -63,6 +63,9 @@ fn no_candidate(
             };
             format!("Whatever memory does, {name} is {is}: nobody stores what would change that.")
         }
+        ([one, other], _) if components[0] == components[1] && one == other => {
+            format!("That is a contradiction: {one} has one value in a final state.")
+        }
         ([] | [_], _) => "Whatever memory does, no run of the threads ends.".to_owned(),
         (names, _) => format!(
             "Whatever memory does, the threads do not compute these values of {} together.",

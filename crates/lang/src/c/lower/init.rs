@@ -1,12 +1,17 @@
 //! What variables start with.
 
+use std::collections::BTreeMap;
+
 use weakspot_core::{BinOp, Expr, Span, Value};
 
 use super::{Lower, Lowering, Place};
 use crate::Diagnostic;
-use crate::c::ast::{self, Designator, ExprKind, Init, ObjectId, Unit, Variable};
+use crate::c::ast::{self, ExprKind, Init, ObjectId, Unit, Variable};
+use crate::c::list::walk;
 use crate::c::memory::{Memory, cell};
-use crate::c::types::{Struct, Type, TypeKind};
+use crate::c::naming::Label;
+use crate::c::parse::ELSEWHERE;
+use crate::c::types::{Field, Struct, Type, TypeKind};
 use crate::litmus::c::folded;
 
 /// A scalar of a variable and what it starts with, if that is said.
@@ -17,7 +22,8 @@ pub(in crate::c) fn globals(unit: &Unit, memory: &mut Memory) -> Lowering<()> {
     for Variable { name, ty, at, .. } in &unit.globals {
         // A variable may be declared several times.
         if !memory.globals.contains_key(name) {
-            let addr = memory.allocate(ty, name, &unit.structs, *at)?;
+            let label = Label { at: *at, ..Label::only(name.clone()) };
+            let addr = memory.allocate(ty, label, &unit.structs)?;
             memory.globals.insert(name.clone(), (addr, ty.clone()));
         }
     }
@@ -41,8 +47,7 @@ impl Lower<'_> {
         ty: &Type,
         init: &Init,
     ) -> Lowering<()> {
-        let mut all = Vec::new();
-        parts(init, ty, 0, &self.unit.structs, &mut all)?;
+        let all = parts(init, ty, &self.unit.structs)?;
         for (offset, ty, e) in all {
             let Some(e) = e else { continue };
             let (value, from) = self.value(e)?;
@@ -67,18 +72,20 @@ impl Lower<'_> {
             }
             (Place::Memory(addr, ty), _) => (addr, ty),
             (place @ Place::Reg(..), Init::List(items, at)) => match items.first() {
-                Some((None, item)) if items.len() == 1 => return self.initialise(place, item),
+                Some((none, item)) if items.len() == 1 && none.is_empty() => {
+                    return self.initialise(place, item);
+                }
                 _ => return Err(Diagnostic::new(*at, "this is no single value", "")),
             },
         };
         if let (TypeKind::Struct(_), Init::Value(e)) = (&ty.kind, init)
             && !matches!(e.kind, ExprKind::Literal(..))
         {
-            return self.copy(&Place::Memory(addr, ty), e);
+            let source = self.place(e)?;
+            return self.copy(&Place::Memory(addr, ty), source, e);
         }
         let Expr::Const(base) = addr else { return Ok(()) };
-        let mut all = Vec::new();
-        parts(init, &ty, 0, &self.unit.structs, &mut all)?;
+        let all = parts(init, &ty, &self.unit.structs)?;
         for (offset, ty, e) in all {
             let (value, from) = match e {
                 Some(e) => self.value(e)?,
@@ -92,8 +99,7 @@ impl Lower<'_> {
 
     /// `to = (struct s){1, 2}`: all values, then the stores.
     pub(super) fn assign_literal(&mut self, (to, ty): (&Expr, &Type), init: &Init) -> Lowering<()> {
-        let mut all = Vec::new();
-        parts(init, ty, 0, &self.unit.structs, &mut all)?;
+        let all = parts(init, ty, &self.unit.structs)?;
         let mut stores = Vec::new();
         for (offset, ty, e) in all {
             let (value, from) = match e {
@@ -125,18 +131,18 @@ impl Lower<'_> {
         (ty, init): (&Type, &Init),
         at: Span,
     ) -> Lowering<Place> {
-        let name = "literal";
+        let label = Label { at, ..Label::only("literal".to_owned()) };
         if self.frames.is_empty() {
             // Outside of functions it is there from the start.
-            let addr = self.memory.allocate(ty, name, &self.unit.structs, at)?;
+            let addr = self.memory.allocate(ty, label, &self.unit.structs)?;
             self.initialise_static(addr, ty, init)?;
             return Ok(Place::Memory(Expr::Const(addr), ty.clone()));
         }
         let addr = match self.objects.get(&id) {
             Some(addr) => *addr,
             None => {
-                let own = format!("{}:{name}", self.thread);
-                let addr = self.memory.allocate(ty, &own, &self.unit.structs, at)?;
+                let label = self.own(label);
+                let addr = self.memory.allocate(ty, label, &self.unit.structs)?;
                 self.objects.insert(id, addr);
                 addr
             }
@@ -148,21 +154,27 @@ impl Lower<'_> {
 }
 
 /// The scalars of a type, each with its value.
-fn parts<'a>(
+fn parts<'a>(init: &'a Init, ty: &Type, structs: &[Struct]) -> Lowering<Vec<Part<'a>>> {
+    let mut all = BTreeMap::new();
+    fill(init, (0, ty), structs, &mut all)?;
+    Ok(all.into_iter().map(|(offset, (ty, e))| (offset, ty, e)).collect())
+}
+
+/// The same of a part at an offset. What comes later counts.
+fn fill<'a>(
     init: &'a Init,
-    ty: &Type,
-    offset: Value,
+    (offset, ty): (Value, &Type),
     structs: &[Struct],
-    all: &mut Vec<Part<'a>>,
+    all: &mut BTreeMap<Value, (Type, Option<&'a ast::Expr>)>,
 ) -> Lowering<()> {
     let (items, at) = match init {
         Init::Value(ast::Expr { kind: ExprKind::Literal(_, own, init), .. })
             if own.kind == ty.kind && !ty.is_scalar() =>
         {
-            return parts(init, ty, offset, structs, all);
+            return fill(init, (offset, ty), structs, all);
         }
         Init::Value(e) if ty.is_scalar() => {
-            all.push((offset, ty.clone(), Some(e)));
+            all.insert(offset, (ty.clone(), Some(e)));
             return Ok(());
         }
         Init::Value(e) => {
@@ -174,47 +186,50 @@ fn parts<'a>(
     if ty.is_scalar() {
         return match items.as_slice() {
             [] => Ok(()),
-            [(None, item)] => parts(item, ty, offset, structs, all),
+            [(designators, item)] if designators.is_empty() => {
+                fill(item, (offset, ty), structs, all)
+            }
             _ => Err(Diagnostic::new(at, "several values for one", "")),
         };
     }
-    let members: Vec<(Value, Type, &str)> = match &ty.kind {
-        TypeKind::Array(of, n) => {
-            let size = of.size(structs);
-            (0..*n).map(|i| (offset + i * size, Type::clone(of), "")).collect()
-        }
-        TypeKind::Struct(s) => {
-            let fields = structs[*s].fields.iter().flatten();
-            fields.map(|f| (offset + f.offset, f.ty.clone(), f.name.as_str())).collect()
-        }
-        _ => Vec::new(),
-    };
-    let mut given: Vec<Option<&Init>> = vec![None; members.len()];
-    let mut next = 0;
-    for (designator, item) in items {
-        match designator {
-            Some(Designator::Index(i)) => next = usize::try_from(*i).unwrap_or(usize::MAX),
-            Some(Designator::Member(name, at)) => {
-                next = members.iter().position(|(_, _, n)| n == name).ok_or_else(|| {
-                    let message = format!("`{}` has no member `{name}`", ty.describe(structs));
-                    Diagnostic::new(*at, message, "")
-                })?;
+    ty.each_scalar(structs, (offset, ""), &mut |offset, _, ty| {
+        all.insert(offset, (ty.clone(), None));
+    });
+    walk((items, at), ty, structs, &mut |(inner, ty), item, levels| {
+        for level in levels {
+            if let (TypeKind::Struct(s), Ok(index)) = (&level.ty.kind, usize::try_from(level.index))
+                && structs[*s].is_union
+            {
+                // All members are 0 if one is.
+                if is_zero(item) {
+                    return Ok(());
+                }
+                use_member((*s, index), structs, at)?;
             }
-            None => {}
         }
-        let Some(slot) = given.get_mut(next) else {
-            return Err(Diagnostic::new(at, "more values than there are members", ""));
-        };
-        *slot = Some(item);
-        next += 1;
-    }
-    for ((offset, ty, _), init) in members.into_iter().zip(given) {
-        match init {
-            Some(init) => parts(init, &ty, offset, structs, all)?,
-            None => ty.each_scalar(structs, (offset, ""), &mut |offset, _, ty| {
-                all.push((offset, ty.clone(), None));
-            }),
-        }
-    }
+        fill(item, (offset + inner, &ty), structs, all)
+    })?;
     Ok(())
+}
+
+fn is_zero(init: &Init) -> bool {
+    match init {
+        Init::Value(e) => matches!(e.kind, ExprKind::Number(0, _)),
+        Init::List(items, _) => items.iter().all(|(_, item)| is_zero(item)),
+    }
+}
+
+/// Uses a member of a struct or union.
+pub(super) fn use_member((s, index): (usize, usize), structs: &[Struct], at: Span) -> Lowering<()> {
+    let whole = &structs[s];
+    whole.use_member(index, structs).map_err(|stored| {
+        let name = |field: &Field| match field.name.as_str() {
+            "" => "a member without a name".to_owned(),
+            name => format!("`{name}`"),
+        };
+        let own = whole.fields.iter().flatten().nth(index).map(name).unwrap_or_default();
+        let message = format!("{own} of a union that is used as {}, too", name(stored));
+        let expected = "reading another member than was written is not supported here";
+        Diagnostic::new(at, message, expected).help(ELSEWHERE)
+    })
 }

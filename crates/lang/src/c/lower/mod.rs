@@ -14,6 +14,7 @@ use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
 use super::ast::{self, ExprKind, Function, ObjectId, Unit, Variable};
 use super::draft::{Draft, Op, RegName, Step};
 use super::memory::{Memory, cell};
+use super::naming::Label;
 use super::parse::ELSEWHERE;
 use super::types::{Type, TypeKind};
 use super::visit::each_expr;
@@ -297,8 +298,8 @@ impl<'u> Lower<'u> {
             let reg = match self.vars.get(id) {
                 Some(reg) => *reg,
                 None => {
-                    let is_unsigned = ty.is_unsigned_64();
-                    let reg = self.register(RegName { name: name.clone(), is_unsigned });
+                    let label = self.in_function(name.clone(), *at);
+                    let reg = self.register(RegName { label, is_unsigned: ty.is_unsigned_64() });
                     self.vars.insert(*id, reg);
                     reg
                 }
@@ -309,7 +310,8 @@ impl<'u> Lower<'u> {
                 Some(addr) => *addr,
                 None => {
                     let structs = &self.unit.structs;
-                    let addr = self.memory.allocate(ty, name, structs, *at)?;
+                    let label = self.in_function(name.clone(), *at);
+                    let addr = self.memory.allocate(ty, label, structs)?;
                     self.memory.statics.insert(*id, addr);
                     if let Some(init) = &variable.init {
                         self.initialise_static(addr, ty, init)?;
@@ -325,8 +327,8 @@ impl<'u> Lower<'u> {
             let addr = match self.objects.get(id) {
                 Some(addr) => *addr,
                 None => {
-                    let own = format!("{}:{name}", self.thread);
-                    let addr = self.memory.allocate(ty, &own, &self.unit.structs, *at)?;
+                    let label = self.own(self.in_function(name.clone(), *at));
+                    let addr = self.memory.allocate(ty, label, &self.unit.structs)?;
                     self.objects.insert(*id, addr);
                     addr
                 }
@@ -337,6 +339,17 @@ impl<'u> Lower<'u> {
             scope.insert(name.clone(), place.clone());
         }
         Ok(place)
+    }
+
+    /// What something is called that the function declares.
+    fn in_function(&self, name: String, at: Span) -> Label {
+        let function = self.frames.last().map(|f| self.unit.functions[f.function].name.clone());
+        Label { function: function.unwrap_or_default(), at, ..Label::only(name) }
+    }
+
+    /// What something is called that the thread has for itself.
+    fn own(&self, label: Label) -> Label {
+        Label { thread: self.thread.clone(), ..label }
     }
 
     /// Whether a variable has the same value in all runs.

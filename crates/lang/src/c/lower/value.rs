@@ -2,6 +2,7 @@
 
 use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 
+use super::init::use_member;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
@@ -276,10 +277,15 @@ impl Lower<'_> {
                 }
             }
             ExprKind::Index(both) => {
-                let base = self.array(&both.0)?;
-                let (index, from) = self.value(&both.1)?;
+                // `1[a]` is `a[1]`.
+                let ((base, of, count), (index, from)) = match self.is_index(&both.0) {
+                    true => {
+                        let index = self.value(&both.0)?;
+                        (self.array(&both.1)?, index)
+                    }
+                    false => (self.array(&both.0)?, self.value(&both.1)?),
+                };
                 let index = Type::LONG.machine().convert(index, from.machine());
-                let (base, of, count) = base;
                 let size = Expr::Const(of.size(&self.unit.structs));
                 let at = folded(Expr::binary(BinOp::Add, base, scaled(index.clone(), size)));
                 Ok(Place::Memory(inside(at, &index, count), of))
@@ -291,31 +297,57 @@ impl Lower<'_> {
                 let TypeKind::Struct(s) = &ty.kind else {
                     return Err(Diagnostic::new(inner.at, "this is no struct", ""));
                 };
-                let s = &self.unit.structs[*s];
-                let fields = s.fields.as_deref().unwrap_or_default();
-                let Some(field) = fields.iter().find(|f| f.name == *name) else {
-                    let message = format!("`struct {}` has no member `{name}`", s.name);
-                    let known = fields.iter().map(|f| f.name.as_str());
-                    return Err(did_you_mean(Diagnostic::new(e.at, message, ""), name, known));
-                };
-                let addr = folded(Expr::binary(BinOp::Add, addr, Expr::Const(field.offset)));
-                Ok(Place::Memory(addr, field.ty.clone()))
+                self.member((addr, *s), name, e)
             }
             _ => Err(Diagnostic::new(e.at, "this is no place in memory", "expected a variable")),
         }
     }
 
+    /// Whether what stands before brackets is the index, and the array in them.
+    fn is_index(&self, e: &ast::Expr) -> bool {
+        match &e.kind {
+            ExprKind::Number(_, ty) | ExprKind::Cast(ty, _) => ty.is_number(),
+            ExprKind::Name(name) => {
+                let place = self.find(name);
+                place.is_some_and(|(Place::Reg(_, ty) | Place::Memory(_, ty))| ty.is_number())
+            }
+            _ => false,
+        }
+    }
+
+    /// A member of a struct that begins at an address.
+    fn member(&self, (addr, s): (Expr, usize), name: &str, e: &ast::Expr) -> Lowering<Place> {
+        let structs = &self.unit.structs;
+        let Some(path) = structs[s].path(name, structs) else {
+            let message = format!("`{}` has no member `{name}`", structs[s].describe());
+            let known = structs[s].fields.iter().flatten().map(|f| f.name.as_str());
+            return Err(did_you_mean(Diagnostic::new(e.at, message, ""), name, known));
+        };
+        let (mut offset, mut ty) = (0, Type::plain(TypeKind::Struct(s)));
+        for index in path {
+            let TypeKind::Struct(s) = ty.kind else { break };
+            use_member((s, index), structs, e.at)?;
+            if let Some(field) = structs[s].fields.iter().flatten().nth(index) {
+                (offset, ty) = (offset + field.offset, field.ty.clone());
+            }
+        }
+        Ok(Place::Memory(folded(Expr::binary(BinOp::Add, addr, Expr::Const(offset))), ty))
+    }
+
     /// What is indexed: where it begins, the type of its elements, and how many there are if that
     /// is known.
     fn array(&mut self, e: &ast::Expr) -> Lowering<(Expr, Type, Option<Value>)> {
-        if let ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Literal(..) =
-            &e.kind
-            && let Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) = self.place(e)?
-        {
-            // An array without a size ends where the memory of its struct does.
-            return Ok((addr, Type::clone(&of), Some(n).filter(|n| *n > 0)));
-        }
-        let (addr, ty) = self.value(e)?;
+        let (addr, ty) = if is_place(e) || matches!(e.kind, ExprKind::Literal(..)) {
+            match self.place(e)? {
+                // An array without a size ends where the memory of its struct does.
+                Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) => {
+                    return Ok((addr, Type::clone(&of), Some(n).filter(|n| *n > 0)));
+                }
+                place => self.load(place, None, e)?,
+            }
+        } else {
+            self.value(e)?
+        };
         match ty.pointee() {
             Some(to) if to.kind != TypeKind::Void => Ok((addr, to.clone(), None)),
             _ => Err(self.no_pointer(e, &ty)),
@@ -399,13 +431,19 @@ impl Lower<'_> {
         if op.is_none() && is_place(from) && is_place(to) {
             let ty = self.type_of(to)?;
             if let TypeKind::Struct(_) = ty.kind {
+                let source = self.place(from)?;
                 let place = self.place(to)?;
-                self.copy(&place, from)?;
+                self.copy(&place, source, from)?;
                 return Ok((Expr::Const(0), Type::VOID));
             }
         }
-        let right = self.value(from)?;
-        let place = self.place(to)?;
+        let (right, place) = if op.is_none() && self.is_moved(to, from)? {
+            let place = self.place(to)?;
+            (self.value(from)?, place)
+        } else {
+            let right = self.value(from)?;
+            (right, self.place(to)?)
+        };
         match op {
             None => self.store(place, right, to),
             Some(op) => {
@@ -416,14 +454,36 @@ impl Lower<'_> {
         }
     }
 
+    /// Whether an assignment only moves a value: nothing is computed or converted. C leaves open what comes first; gcc
+    /// then looks for the place on the left before it reads the value, and otherwise after that.
+    fn is_moved(&mut self, to: &ast::Expr, from: &ast::Expr) -> Lowering<bool> {
+        let own = match &from.kind {
+            _ if !is_place(to) => return Ok(false),
+            ExprKind::Call(f, _) => {
+                let ExprKind::Name(name) = &f.kind else { return Ok(false) };
+                let called = self.unit.functions.iter().find(|f| f.name == *name);
+                let Some(called) = called.filter(|_| self.find(name).is_none()) else {
+                    return Ok(false);
+                };
+                called.result.clone()
+            }
+            _ if is_place(from) => match self.type_of(from)? {
+                ty if ty.atomic => return Ok(false),
+                ty => ty,
+            },
+            _ => return Ok(false),
+        };
+        Ok(self.type_of(to)?.kind == own.kind)
+    }
+
     /// Copies a struct, one number or pointer after the other.
-    pub(super) fn copy(&mut self, to: &Place, from: &ast::Expr) -> Lowering<()> {
-        let (Place::Memory(to, ty), Place::Memory(source, other)) = (to, self.place(from)?) else {
-            return Err(Diagnostic::new(from.at, "this is no struct", ""));
+    pub(super) fn copy(&mut self, to: &Place, from: Place, e: &ast::Expr) -> Lowering<()> {
+        let (Place::Memory(to, ty), Place::Memory(source, other)) = (to, from) else {
+            return Err(Diagnostic::new(e.at, "this is no struct", ""));
         };
         if ty.kind != other.kind {
             let what = other.describe(&self.unit.structs);
-            return Err(Diagnostic::new(from.at, format!("this has the type `{what}`"), ""));
+            return Err(Diagnostic::new(e.at, format!("this has the type `{what}`"), ""));
         }
         let mut all = Vec::new();
         ty.each_scalar(&self.unit.structs, (0, ""), &mut |offset, _, ty| {
@@ -432,7 +492,7 @@ impl Lower<'_> {
         let moved = |e: &Expr, by| folded(Expr::binary(BinOp::Add, e.clone(), Expr::Const(by)));
         for (offset, ty) in all {
             let used = self.used;
-            let value = self.load(Place::Memory(moved(&source, offset), ty.clone()), None, from)?;
+            let value = self.load(Place::Memory(moved(&source, offset), ty.clone()), None, e)?;
             self.write(Place::Memory(moved(to, offset), ty), value.0, &value.1);
             self.used = used;
         }

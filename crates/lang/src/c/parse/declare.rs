@@ -5,6 +5,7 @@ use weakspot_core::{Span, Value};
 use super::{Parser, Parsing};
 use crate::Diagnostic;
 use crate::c::ast::{Designator, ExprKind, Init, Variable};
+use crate::c::list::walk;
 use crate::c::token::Kind;
 use crate::c::types::{DEEPEST_TYPE, MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
 
@@ -45,7 +46,7 @@ const IGNORED: [&str; 16] = [
 ];
 
 /// Words of types.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 13] = [
     "void",
     "char",
     "short",
@@ -55,6 +56,7 @@ const WORDS: [&str; 12] = [
     "unsigned",
     "_Bool",
     "struct",
+    "union",
     "enum",
     "_Atomic",
     "__signed__",
@@ -66,7 +68,7 @@ impl Parser {
         let Kind::Name(n) = self.peek() else { return false };
         let n = n.as_str();
         let storage = ["static", "typedef", "extern", "_Thread_local", "__thread", "_Alignas"];
-        let refused = ["float", "double", "union"];
+        let refused = ["float", "double"];
         IGNORED.contains(&n)
             || WORDS.contains(&n)
             || storage.contains(&n)
@@ -93,7 +95,6 @@ impl Parser {
                     return Err(self.refused(span, "variables that each thread has for itself are"));
                 }
                 "float" | "double" => return Err(self.refused(span, "floating point is")),
-                "union" => return Err(self.refused(span, "unions are")),
                 "_Atomic" => {
                     atomic = true;
                     if *self.ahead(1) == Kind::Sign("(") {
@@ -109,9 +110,9 @@ impl Parser {
                     self.skip_parens()?;
                     continue;
                 }
-                "struct" => {
+                "struct" | "union" => {
                     self.at += 1;
-                    ty = Some(self.struct_type()?);
+                    ty = Some(self.struct_type(word == "union")?);
                     continue;
                 }
                 "enum" => {
@@ -152,7 +153,7 @@ impl Parser {
         let specifiers = self.specifiers()?;
         let mut ty = self.stars(specifiers.ty)?;
         if self.is("(") {
-            ty = self.function_pointer()?.2;
+            ty = self.pointer(ty)?.2;
         } else if self.is("[") {
             ty = self.arrays(ty)?;
         }
@@ -182,7 +183,7 @@ impl Parser {
     pub(super) fn declarator(&mut self, base: Type) -> Parsing<Declared> {
         let ty = self.stars(base)?;
         if self.is("(") {
-            let (name, at, ty) = self.function_pointer()?;
+            let (name, at, ty) = self.pointer(ty)?;
             return Ok(Declared { name, at, ty, params: None });
         }
         let (name, at) = self.name()?;
@@ -202,28 +203,36 @@ impl Parser {
         Ok(Declared { name, at, ty, params: None })
     }
 
-    /// `(*name)(int, int)`, or an array of such. What it points to may be started as a thread, and is not
-    /// called, so that it does not matter what it takes.
-    fn function_pointer(&mut self) -> Parsing<(String, Span, Type)> {
+    /// `(*name)[2]`, `(*name)(int, int)`, or an array of such. Where a function is called by a pointer, it is known which
+    /// one, so that it does not matter what the pointer says that it takes.
+    fn pointer(&mut self, base: Type) -> Parsing<(String, Span, Type)> {
         let start = self.span();
         self.expect("(")?;
-        if !self.take("*") {
+        if !self.is("*") {
             return Err(self.refused(start, "such declarations are"));
         }
-        while matches!(self.peek(), Kind::Name(n) if IGNORED.contains(&n.as_str())) {
-            self.at += 1;
-        }
-        let (name, at) = match self.is(")") {
-            true => (String::new(), self.span()),
-            false => self.name()?,
+        // What it is a pointer to stands behind the name: numbers until then.
+        let own = self.stars(Type::INT)?;
+        let (name, at) = match self.peek() {
+            Kind::Name(_) => self.name()?,
+            _ => (String::new(), self.span()),
         };
-        let ty = self.arrays(Type::VOID.pointer())?;
+        let own = self.arrays(own)?;
         if !self.is(")") {
             return Err(self.refused(start, "such declarations are"));
         }
         self.expect(")")?;
-        self.skip_parens()?;
+        let to = if self.is("(") {
+            self.skip_parens()?;
+            Type::VOID
+        } else {
+            self.arrays(base)?
+        };
         self.attributes()?;
+        let ty = with_base(own, to);
+        if ty.depth(&self.structs) >= DEEPEST_TYPE {
+            return Err(self.too_deep());
+        }
         Ok((name, at, ty))
     }
 
@@ -289,7 +298,7 @@ impl Parser {
                 at = self.span();
                 self.at += 1;
             } else if self.is("(") {
-                (name, at, ty) = self.function_pointer()?;
+                (name, at, ty) = self.pointer(ty)?;
             }
             if self.is("[") {
                 // An array that is given to a function is a pointer.
@@ -316,7 +325,7 @@ impl Parser {
     ) -> Parsing<Variable> {
         let Declared { name, at, mut ty, .. } = declared;
         let init = if self.take("=") { Some(self.init()?) } else { None };
-        if !self.is_sized_by(&mut ty, init.as_ref()) {
+        if !self.is_sized_by(&mut ty, init.as_ref())? {
             return Err(Diagnostic::new(at, format!("the size of `{name}` is not known"), ""));
         }
         if let (Some(span), None) = (specifiers.is_extern, &init) {
@@ -327,29 +336,22 @@ impl Parser {
     }
 
     /// Whether the size of a type is known, that of an array by its values if it is not said.
-    fn is_sized_by(&self, ty: &mut Type, init: Option<&Init>) -> bool {
-        if let (TypeKind::Array(of, -1), Some(Init::List(items, _))) = (&ty.kind, init) {
-            let (mut next, mut size) = (0, 0);
-            for (designator, _) in items {
-                if let Some(Designator::Index(i)) = designator {
-                    next = *i;
-                }
-                next += 1;
-                size = next.max(size);
-            }
+    fn is_sized_by(&self, ty: &mut Type, init: Option<&Init>) -> Parsing<bool> {
+        if let (TypeKind::Array(of, -1), Some(Init::List(items, at))) = (&ty.kind, init) {
+            let size = walk((items, *at), ty, &self.structs, &mut |_, _, _| Ok(()))?;
             ty.kind = TypeKind::Array(of.clone(), size);
         }
-        match &ty.kind {
+        Ok(match &ty.kind {
             TypeKind::Void | TypeKind::Array(_, -1) => false,
             TypeKind::Struct(s) => self.structs[*s].fields.is_some(),
             _ => true,
-        }
+        })
     }
 
     /// `{1, 2}` behind a type in parentheses.
     pub(super) fn literal(&mut self, start: Span, mut ty: Type) -> Parsing<ExprKind> {
         let init = self.init()?;
-        let is_known = self.is_sized_by(&mut ty, Some(&init));
+        let is_known = self.is_sized_by(&mut ty, Some(&init))?;
         if !is_known || ty.size(&self.structs) > MOST_BYTES {
             return Err(Diagnostic::new(start, "the size of this is not known, or too large", ""));
         }
@@ -363,21 +365,9 @@ impl Parser {
         }
         let mut items = Vec::new();
         while !self.take("}") {
-            let designator = if self.take(".") {
-                let (name, at) = self.name()?;
-                self.expect("=")?;
-                Some(Designator::Member(name, at))
-            } else if self.take("[") {
-                let e = self.expression()?;
-                let index = self.constant_value(&e)?;
-                self.expect("]")?;
-                self.expect("=")?;
-                Some(Designator::Index(index))
-            } else {
-                None
-            };
+            let designators = self.designators()?;
             let item = self.nested(Parser::init)?;
-            items.push((designator, item));
+            items.push((designators, item));
             if !self.take(",") && !self.is("}") {
                 return Err(self.unexpected("`,` or `}`"));
             }
@@ -385,7 +375,29 @@ impl Parser {
         Ok(Init::List(items, self.since(start)))
     }
 
-    fn struct_type(&mut self) -> Parsing<Type> {
+    /// `.name[2] =`, if that stands here.
+    fn designators(&mut self) -> Parsing<Vec<Designator>> {
+        let mut all = Vec::new();
+        loop {
+            self.short(all.len())?;
+            if self.take(".") {
+                let (name, at) = self.name()?;
+                all.push(Designator::Member(name, at));
+            } else if self.take("[") {
+                let e = self.expression()?;
+                all.push(Designator::Index(self.constant_value(&e)?, e.at));
+                self.expect("]")?;
+            } else {
+                break;
+            }
+        }
+        if !all.is_empty() {
+            self.expect("=")?;
+        }
+        Ok(all)
+    }
+
+    fn struct_type(&mut self, is_union: bool) -> Parsing<Type> {
         self.attributes()?;
         let mut number = None;
         let mut name = String::new();
@@ -395,7 +407,7 @@ impl Parser {
             number = self.tags.get(&name).copied();
         }
         let number = number.unwrap_or_else(|| {
-            self.structs.push(Struct { name: name.clone(), ..Struct::default() });
+            self.structs.push(Struct::new(name.clone(), is_union));
             let number = self.structs.len() - 1;
             if !name.is_empty() {
                 self.tags.insert(name.clone(), number);
@@ -407,12 +419,21 @@ impl Parser {
         }
         let open = self.span();
         if self.structs[number].fields.is_some() {
-            return Err(Diagnostic::new(open, format!("`struct {name}` is defined twice"), ""));
+            return Err(Diagnostic::new(
+                open,
+                format!("`{}` is defined twice", self.structs[number].describe()),
+                "",
+            ));
         }
         self.at += 1;
         let mut members: Vec<(String, Type)> = Vec::new();
         while !self.take("}") {
             let specifiers = self.specifiers()?;
+            let unnamed = matches!(&specifiers.ty.kind, TypeKind::Struct(s) if self.structs[*s].name.is_empty());
+            if unnamed && self.take(";") {
+                members.push((String::new(), specifiers.ty));
+                continue;
+            }
             loop {
                 let mut declared = self.declarator(specifiers.ty.clone())?;
                 if self.is(":") {
@@ -442,7 +463,7 @@ impl Parser {
             self.expect(";")?;
         }
         self.attributes()?;
-        let made = struct_of(name, members, &self.structs);
+        let made = struct_of((name, is_union), members, &self.structs);
         if made.size > MOST_BYTES {
             return Err(Diagnostic::new(open, format!("more than {MOST_BYTES} bytes"), ""));
         }
@@ -500,4 +521,18 @@ fn of_words(words: &[String]) -> Type {
         () => 4,
     };
     Type::int(bytes, !has("unsigned"))
+}
+
+/// The type with another one in the place of the one that it is made from by pointers and arrays.
+fn with_base(ty: Type, base: Type) -> Type {
+    match ty.kind {
+        TypeKind::Pointer(to) => {
+            let to = with_base(Type::clone(&to), base);
+            Type { atomic: ty.atomic, ..to.pointer() }
+        }
+        TypeKind::Array(of, n) => {
+            Type::plain(TypeKind::Array(with_base(Type::clone(&of), base).into(), n))
+        }
+        _ => base,
+    }
 }

@@ -170,7 +170,11 @@ impl Parser {
             if self.is_type() {
                 let ty = self.type_name()?;
                 self.expect(")")?;
-                return Ok(self.made(start, ExprKind::SizeOfType(ty)));
+                let kind = match self.is("{") {
+                    true => ExprKind::SizeOf(Box::new(self.literal_of(start, ty)?)),
+                    false => ExprKind::SizeOfType(ty),
+                };
+                return Ok(self.made(start, kind));
             }
             self.at -= 1;
         }
@@ -188,12 +192,17 @@ impl Parser {
         let ty = self.type_name()?;
         self.expect(")")?;
         if self.is("{") {
-            let kind = self.nested(|p| p.literal(start, ty.clone()))?;
-            let literal = self.made(start, kind);
-            return self.postfix_of(start, literal);
+            return self.literal_of(start, ty);
         }
         let inner = Box::new(self.unary()?);
         Ok(self.made(start, ExprKind::Cast(ty, inner)))
+    }
+
+    /// `{1, 2}` behind a type in parentheses, and what is behind that.
+    fn literal_of(&mut self, start: Span, ty: Type) -> Parsing<Expr> {
+        let kind = self.nested(|p| p.literal(start, ty))?;
+        let literal = self.made(start, kind);
+        self.postfix_of(start, literal)
     }
 
     fn postfix(&mut self) -> Parsing<Expr> {
