@@ -18,7 +18,7 @@ use weakspot_explore::hitting::{self, Clause};
 use weakspot_live::Order;
 use weakspot_live::wire::{Config, Place, PlacedFence};
 
-use crate::advice::language::missing;
+use crate::advice::language::Links;
 use crate::advice::sources::{Change, Patch, Sources, named, wanted};
 use crate::explore::findings::{Overtaking, RACE};
 use crate::explore::{Explored, explore_until};
@@ -29,6 +29,9 @@ use crate::{Campaign, Control, Result, Until};
 
 /// So many findings are looked at by the rules of the language.
 const MOST_LOOKED_AT: usize = 20;
+
+/// So much is done for that: with long executions, some seconds.
+const MOST_WORK: usize = 20_000_000;
 
 /// The fewest changes that prevent all findings.
 #[derive(Clone, Debug)]
@@ -128,9 +131,14 @@ pub(crate) fn advise(
     };
     if let Some(mut chosen) = chosen {
         let fences = clauses.simulated(&chosen);
-        let asked = asked_by_language(&findings, fences, replays)?;
+        let (asked, all) = asked_by_language(&findings, fences, replays)?;
         let more = with_language(&mut chosen, &asked, &sources, &explored.symbols);
         advice.remarks.extend(more.remarks);
+        if !all {
+            let long =
+                "executions are too long to look at all of them by the rules of C11 and Rust";
+            advice.remarks.push(format!("{long}, which may ask for more changes"));
+        }
         advice.patches = sources.patches(&chosen);
         let line = |&change: &Change| line(&sources, change, more.changes.contains(&change));
         advice.changes = Some(chosen.iter().map(line).collect());
@@ -154,23 +162,28 @@ pub(crate) fn advise(
     Ok(advice)
 }
 
-/// What the language asks for beyond the changes that prevent pairs on the machine.
+/// What the language asks for beyond the changes that prevent pairs on the machine, and whether that is all.
 fn asked_by_language(
     findings: &[Overtaking],
     mut changes: Vec<PlacedFence>,
     replays: &Replays<'_>,
-) -> Result<Vec<PlacedFence>> {
+) -> Result<(Vec<PlacedFence>, bool)> {
     let made = changes.len();
+    let (mut work, mut all) = (MOST_WORK, true);
     let findings = &findings[..findings.len().min(MOST_LOOKED_AT)];
     for seen in findings {
         let Some(traced) = replays.trace(&seen.seen.schedule, seen.seen.known)? else { break };
+        let Some(links) = Links::of(&traced.steps) else {
+            all = false;
+            continue;
+        };
         // In an execution in which one pair was seen, other ways may lead to another one.
         for found in findings {
-            let more = missing(&traced.steps, (found.store, found.access), &changes);
+            let more = links.missing((found.store, found.access), &changes, &mut work);
             changes.extend(more);
         }
     }
-    Ok(changes.split_off(made))
+    Ok((changes.split_off(made), all && work > 0))
 }
 
 /// What the language adds.

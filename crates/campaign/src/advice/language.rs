@@ -14,39 +14,86 @@ use weakspot_live::{Op, OpKind, Order};
 /// Executions with more steps are not looked at: pairs of them are compared.
 const MOST_STEPS: usize = 2000;
 
-/// So often a search for a cycle goes from thread to thread before it gives up.
-const MOST_CROSSINGS: usize = 2_000_000;
-
-/// What is missing, beside changes that are made anyway, so that the language forbids what was found: that an
-/// access takes effect before a store, whichever way leads from the store to the access in this execution.
-/// Ways over accesses that are not atomic are left out: the language has no say there but by data races.
-pub(crate) fn missing(
-    steps: &[TracedStep],
-    (store, access): (Place, Place),
-    changes: &[PlacedFence],
-) -> Vec<PlacedFence> {
-    if steps.len() > MOST_STEPS {
-        return Vec::new();
-    }
-    let mut all = changes.to_vec();
-    while let Some(more) = missing_of_one(steps, (store, access), &all) {
-        all.extend(more);
-    }
-    all.split_off(changes.len())
+/// An execution, and how its steps follow each other.
+pub(crate) struct Links<'a> {
+    /// In their order, under SC.
+    steps: &'a [TracedStep],
+    /// The next one of the same thread.
+    next: Vec<Option<usize>>,
+    /// Which write is read, if it is of one step.
+    source: Vec<Option<usize>>,
+    /// Which steps of other threads read it, begin with it or wait for it.
+    readers: Vec<Vec<usize>>,
+    begun: Vec<Vec<usize>>,
 }
 
-/// What is missing for a shortest cycle that the language allows with the changes; nothing if there is none,
-/// or if nothing is known that forbids it.
-fn missing_of_one(
-    steps: &[TracedStep],
-    (store, access): (Place, Place),
-    changes: &[PlacedFence],
-) -> Option<Vec<PlacedFence>> {
-    let execution = Execution { steps, changes };
-    let cycle = execution.ends(store, access).find_map(|(from, to)| execution.allowed(from, to))?;
-    let mut more = execution.missing(&cycle);
-    more.retain(|change| !changes.contains(change));
-    (!more.is_empty()).then_some(more)
+impl<'a> Links<'a> {
+    /// Nothing if there are too many steps.
+    pub(crate) fn of(steps: &'a [TracedStep]) -> Option<Links<'a>> {
+        let n = steps.len();
+        if n > MOST_STEPS {
+            return None;
+        }
+        let next = |i: usize| (i + 1..n).find(|&j| steps[j].thread == steps[i].thread);
+        let source = |i: usize| {
+            let conflicts = |j: &usize| {
+                let (write, read) = (steps[*j].op(), steps[i].op());
+                write.writes() && write.conflicts(read)
+            };
+            (steps[i].kind != OpKind::Write).then(|| (0..i).rev().find(conflicts)).flatten()
+        };
+        let source: Vec<Option<usize>> = (0..n).map(source).collect();
+        let (mut readers, mut begun) = (vec![Vec::new(); n], vec![Vec::new(); n]);
+        for (i, &write) in source.iter().enumerate() {
+            if let Some(write) = write.filter(|&write| steps[write].thread != steps[i].thread) {
+                readers[write].push(i);
+            }
+        }
+        for (i, begun) in begun.iter_mut().enumerate() {
+            if matches!(steps[i].kind, OpKind::Spawn | OpKind::Exit) {
+                begun.extend((i + 1..n).filter(|&j| begins(&steps[i], &steps[j])));
+            }
+        }
+        Some(Links { steps, next: (0..n).map(next).collect(), source, readers, begun })
+    }
+
+    /// What is missing, beside changes that are made anyway, so that the language forbids what was found: that an
+    /// access takes effect before a store, whichever way leads from the store to the access in this execution.
+    /// Ways over accesses that are not atomic are left out: the language has no say there but by data races.
+    /// `work` is how much may still be done, and is used up; there is nothing more behind its end.
+    pub(crate) fn missing(
+        &self,
+        (store, access): (Place, Place),
+        changes: &[PlacedFence],
+        work: &mut usize,
+    ) -> Vec<PlacedFence> {
+        let mut all = changes.to_vec();
+        loop {
+            // A shortest cycle that the language allows with the changes.
+            let execution = Execution { links: self, steps: self.steps, changes: &all };
+            let ends = execution.ends(store, access);
+            let cycle = ends.into_iter().find_map(|(from, to)| execution.allowed(from, to, work));
+            let mut more = cycle.map_or(Vec::new(), |cycle| execution.missing(&cycle));
+            more.retain(|change| !all.contains(change));
+            if more.is_empty() {
+                return all.split_off(changes.len());
+            }
+            all.extend(more);
+        }
+    }
+}
+
+/// Uses up some of the work that may be done; nothing if there is not so much.
+fn used(work: &mut usize, some: usize) -> Option<()> {
+    *work = work.saturating_sub(some);
+    (*work > 0).then_some(())
+}
+
+/// Whether a step starts the thread of another, or its end is waited for there.
+fn begins(a: &TracedStep, b: &TracedStep) -> bool {
+    let starts = a.kind == OpKind::Spawn && a.addr == u64::from(b.thread);
+    let ends = b.kind == OpKind::Join && b.addr == u64::from(a.thread);
+    a.thread != b.thread && (starts && b.kind == OpKind::Start || ends && a.kind == OpKind::Exit)
 }
 
 /// What one thread does of a cycle.
@@ -56,8 +103,9 @@ struct Part {
     to: usize,
 }
 
+/// An execution with changes.
 struct Execution<'a> {
-    /// In their order, under SC.
+    links: &'a Links<'a>,
     steps: &'a [TracedStep],
     changes: &'a [PlacedFence],
 }
@@ -176,34 +224,38 @@ impl Execution<'_> {
     }
 
     /// The accesses at a place, each with the last store at the other place that it meets.
-    fn ends(&self, store: Place, access: Place) -> impl Iterator<Item = (usize, usize)> {
-        let at = move |place: Place| move |i: &usize| self.steps[*i].place == Some(place);
-        (0..self.steps.len()).filter(at(access)).filter_map(move |to| {
+    fn ends(&self, store: Place, access: Place) -> Vec<(usize, usize)> {
+        let at = |place: Place| move |i: &usize| self.steps[*i].place == Some(place);
+        let ends = (0..self.steps.len()).filter(at(access)).filter_map(|to| {
             let meets = |i: &usize| {
                 let (a, b) = (self.op(*i), self.op(to));
                 self.thread(*i) != self.thread(to) && a.writes() && a.conflicts(b)
             };
             Some(((0..to).rev().filter(at(store)).find(meets)?, to))
-        })
+        });
+        ends.collect()
     }
 
     /// A cycle that the language allows, with the fewest parts: what the thread of a store does from there on,
     /// what others do with it, up to an access, which would come before the store. All ends are atomic.
-    fn allowed(&self, from: usize, to: usize) -> Option<Vec<Part>> {
+    fn allowed(&self, from: usize, to: usize, work: &mut usize) -> Option<Vec<Part>> {
         if self.is_plain(from) || self.is_plain(to) {
             return None;
         }
         let start = self.start(from);
         let mut before: HashMap<Walk, Option<Walk>> = HashMap::from([(start, None)]);
         let mut queue = VecDeque::from([start]);
-        let mut crossings = 0;
+        // Since which step everything is known that comes after such a part.
+        let mut known = HashMap::new();
         while let Some(walk) = queue.pop_front() {
-            if walk.step == to {
+            let step = walk.step;
+            if step == to {
                 if walk.end_part(self).is_allowed() {
                     return Some(self.parts(walk, &before));
                 }
                 continue;
             }
+            used(work, 1)?;
             if let Some(next) = self.goes_on(walk, to)
                 && let Entry::Vacant(new) = before.entry(next)
             {
@@ -211,25 +263,38 @@ impl Execution<'_> {
                 queue.push_front(next);
             }
             // The store itself is what is late.
-            if walk.step == from || self.is_plain(walk.step) {
+            if step == from || self.is_plain(step) {
                 continue;
             }
             let ended = walk.end_part(self);
-            for next in (walk.step + 1..=to).filter(|&next| self.leads(walk.step, next)) {
-                crossings += 1;
-                if crossings > MOST_CROSSINGS {
-                    return None;
+            let mut cross = |next: usize, between: bool| {
+                if next > to || self.is_plain(next) {
+                    return;
                 }
-                if self.is_plain(next) {
-                    continue;
-                }
-                let part = self.enter(next, self.joins(walk.step, walk.part, next));
+                let part = self.enter(next, self.joins(step, walk.part, next));
                 let mut verdict = ended.verdict;
-                verdict.between |= self.skips(walk.step, next);
+                verdict.between |= between;
                 let next = Walk { step: next, part, verdict, ..ended };
                 if let Entry::Vacant(new) = before.entry(next) {
                     new.insert(Some(walk));
                     queue.push_back(next);
+                }
+            };
+            let links = self.links;
+            let direct = links.readers[step].iter().chain(&links.begun[step]);
+            direct.for_each(|&next| cross(next, false));
+            let Some(location) = self.location(step) else { continue };
+            let key =
+                (location, self.op(step).writes(), self.thread(step), ended.run, ended.verdict);
+            let since = known.entry(key).or_insert(usize::MAX);
+            if *since <= step {
+                continue;
+            }
+            *since = step;
+            used(work, to - step)?;
+            for next in step + 1..=to {
+                if self.leads(step, next) && links.source[next] != Some(step) {
+                    cross(next, self.skips(step, next));
                 }
             }
         }
@@ -255,8 +320,7 @@ impl Execution<'_> {
 
     /// The next step of the same thread.
     fn goes_on(&self, walk: Walk, to: usize) -> Option<Walk> {
-        let thread = self.thread(walk.step);
-        let step = (walk.step + 1..=to).find(|&i| self.thread(i) == thread)?;
+        let step = self.links.next[walk.step].filter(|&step| step <= to)?;
         let mut part = walk.part;
         for order in self.fences(walk.step, step) {
             part.acquired |= order.acquires();
@@ -279,7 +343,7 @@ impl Execution<'_> {
 
     /// Whether a part that begins with a step synchronizes with one that ends with another.
     fn joins(&self, end: usize, part: PartSoFar, next: usize) -> Joins {
-        if self.begins(end, next) {
+        if self.links.begun[end].contains(&next) {
             Joins::Yes
         } else if self.releases(end, part) && self.reads(end, next) {
             Joins::IfAcquired
@@ -296,17 +360,9 @@ impl Execution<'_> {
         self.order(i) == Order::SeqCst
     }
 
-    /// Whether a step of another thread comes after this one.
+    /// Whether a step of another thread comes after this one because of what both access.
     fn leads(&self, a: usize, b: usize) -> bool {
-        self.thread(a) != self.thread(b) && (self.op(a).conflicts(self.op(b)) || self.begins(a, b))
-    }
-
-    /// Whether a thread is started, or its end waited for.
-    fn begins(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.steps[a], &self.steps[b]);
-        let starts = a.kind == OpKind::Spawn && a.addr == u64::from(b.thread);
-        let ends = b.kind == OpKind::Join && b.addr == u64::from(a.thread);
-        starts && b.kind == OpKind::Start || ends && a.kind == OpKind::Exit
+        self.thread(a) != self.thread(b) && self.op(a).conflicts(self.op(b))
     }
 
     fn is_plain(&self, i: usize) -> bool {
@@ -355,10 +411,7 @@ impl Execution<'_> {
 
     /// Whether a step reads what another one has written.
     fn reads(&self, write: usize, read: usize) -> bool {
-        let others = self.steps[write + 1..read].iter();
-        let overwritten =
-            others.filter(|s| s.op().writes()).any(|s| s.op().conflicts(self.op(read)));
-        self.op(write).writes() && self.steps[read].kind != OpKind::Write && !overwritten
+        self.links.source[read] == Some(write)
     }
 
     /// Whether a step reads what came after another one's write.
@@ -476,6 +529,17 @@ mod tests {
         missing(&steps(text), (at(store), at(access)), changes)
     }
 
+    fn missing(
+        steps: &[TracedStep],
+        pair: (Place, Place),
+        changes: &[PlacedFence],
+    ) -> Vec<PlacedFence> {
+        let mut work = 1_000_000;
+        let found = Links::of(steps).expect("few steps").missing(pair, changes, &mut work);
+        assert!(work > 0);
+        found
+    }
+
     #[test]
     fn store_buffering() {
         let text = "0W1rlx 0R2rlx 1U2rel 1R1rlx";
@@ -534,7 +598,8 @@ mod tests {
 
     /// Whether RC11 forbids a cycle, by its axioms on the events of its parts.
     fn forbidden(steps: &[TracedStep], changes: &[PlacedFence], cycle: &[Part]) -> bool {
-        let execution = Execution { steps, changes };
+        let links = Links::of(steps).expect("few steps");
+        let execution = Execution { links: &links, steps, changes };
         // An access by its step, or a fence.
         let mut events: Vec<(usize, Option<usize>, Order)> = Vec::new();
         for (p, part) in cycle.iter().enumerate() {
@@ -646,7 +711,8 @@ mod tests {
             let text: Vec<String> = (0..len).map(|_| word(rng)).collect();
             let text = text.join(" ");
             let steps = steps(&text);
-            let execution = Execution { steps: &steps, changes: &[] };
+            let links = Links::of(&steps).expect("few steps");
+            let execution = Execution { links: &links, steps: &steps, changes: &[] };
             for (s, a) in (0..len).flat_map(|s| (s + 1..len).map(move |a| (s, a))) {
                 let ways = ways(&execution, s, a);
                 if ways.is_empty() {

@@ -160,6 +160,7 @@ impl Level {
         let current = e.from.get(cell - e.cells.0).copied();
         let writers = &run.writers[cell];
         let own = run.own_store(e.id.0, read, cell);
+        let needed = self.needed_writers(read, cell);
         let mut sources = Vec::from_iter(own);
         for (i, from) in [NONE].into_iter().chain(writers.iter().copied()).enumerate() {
             // Its own store covers what was there at the beginning; its commit is the store.
@@ -169,7 +170,7 @@ impl Level {
             let freed = writers.get(i).map(|&w| run.events[w as usize].op.kind);
             let held = e.op.kind == OpKind::Acquire && freed == Some(OpKind::Release);
             let possible = !(known || held || from == read);
-            if Some(from) == current || possible && !self.covered(read, cell, from) {
+            if Some(from) == current || possible && !self.covered(read, from, &needed) {
                 sources.push(from);
             }
         }
@@ -178,16 +179,29 @@ impl Level {
         sources
     }
 
-    /// Whether a read cannot read from a write because of what both need.
-    fn covered(&self, read: u32, cell: usize, from: u32) -> bool {
+    /// What a read needs of those who write a cell, of each agent the last: what comes before an earlier one
+    /// comes before that, too.
+    fn needed_writers(&self, read: u32, cell: usize) -> Vec<u32> {
         let run = &self.execution;
-        if from != NONE && run.surely_before(read, from) {
-            return true;
+        let agent = |w: u32| run.events[w as usize].id.0;
+        let mut last: Vec<u32> = Vec::new();
+        for &w in run.writers[cell].iter().filter(|&&w| run.needed(w, read)) {
+            match last.iter_mut().find(|l| agent(**l) == agent(w)) {
+                Some(l) => *l = w,
+                None => last.push(w),
+            }
         }
-        run.writers[cell].iter().any(|&other| {
-            let between = from == NONE || (other != from && run.surely_before(from, other));
-            between && run.needed(other, read)
-        })
+        last
+    }
+
+    /// Whether a read cannot read from a write because of what both need.
+    fn covered(&self, read: u32, from: u32, needed: &[u32]) -> bool {
+        let run = &self.execution;
+        if from == NONE {
+            return !needed.is_empty();
+        }
+        let between = |&w: &u32| w != from && run.surely_before(from, w);
+        run.surely_before(read, from) || needed.iter().any(between)
     }
 
     /// Whether a read reads from a store of its own thread in its buffer.

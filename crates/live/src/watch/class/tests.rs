@@ -8,7 +8,7 @@ use weakspot_monitor::reference::reports;
 use super::*;
 use crate::step::Order;
 use crate::watch::compiled::compiled;
-use crate::watch::overlap::overtaken;
+use crate::watch::overlap::{Overtaken, overtaken};
 use crate::{Op, OpKind, Watch};
 
 /// A random number below `n`.
@@ -67,6 +67,11 @@ fn random_steps_with(
 
 /// Which of some steps happen before the last, itself included.
 fn before_last(steps: &[Step], orders: bool) -> Vec<usize> {
+    before_but(steps, orders, |_| false)
+}
+
+/// The same, if what some steps access does not bring them before the last one.
+fn before_but(steps: &[Step], orders: bool, late: impl Fn(usize) -> bool) -> Vec<usize> {
     let op = |step: &Step| match step.op.kind {
         OpKind::Compare if !orders => Op { kind: OpKind::Update, ..step.op },
         _ => step.op,
@@ -74,8 +79,11 @@ fn before_last(steps: &[Step], orders: bool) -> Vec<usize> {
     let mut kept = vec![steps.len() - 1];
     for at in (0..steps.len() - 1).rev() {
         let step = &steps[at];
-        let leads =
-            |&k: &usize| steps[k].thread == step.thread || op(step).conflicts(op(&steps[k]));
+        let last = steps.len() - 1;
+        let leads = |&k: &usize| {
+            let conflicts = op(step).conflicts(op(&steps[k])) && !(k == last && late(at));
+            steps[k].thread == step.thread || conflicts
+        };
         if kept.iter().any(leads) {
             kept.push(at);
         }
@@ -84,15 +92,20 @@ fn before_last(steps: &[Step], orders: bool) -> Vec<usize> {
     kept
 }
 
-/// The definition.
+/// The definition. The monitor takes the order of additions for one that somebody sees: what it reports is none if
+/// nothing else brings the store before the access.
 fn expected(steps: &[Step], orders: bool, model: Model) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for access in 0..steps.len() {
         let kept = before_last(&steps[..=access], orders);
         let part: Vec<Step> = kept.iter().map(|&at| steps[at]).collect();
         for (store, last) in linear(&part, orders, model) {
-            if last + 1 == part.len() {
-                pairs.push((kept[store], access));
+            let (store, thread) = (kept[store], part[store].thread);
+            let late = |at: usize| at >= store && steps[at].thread == thread;
+            if last + 1 == part.len()
+                && before_but(&steps[..=access], orders, late).contains(&store)
+            {
+                pairs.push((store, access));
             }
         }
     }
@@ -184,12 +197,27 @@ fn additions_do_not_happen_before_each_other() {
     }
 }
 
+/// Whether another thread stores, before the access, to what the store that can be overtaken stores to, or one behind
+/// it in its buffer.
+fn passes_a_store(steps: &[Step], overtaken: &Overtaken) -> bool {
+    let between = overtaken.store..overtaken.access;
+    let is_store = |at: &usize| steps[*at].op.kind == OpKind::Write;
+    let held = |at: &usize| is_store(at) && steps[*at].thread == steps[overtaken.store].thread;
+    between.clone().filter(held).any(|held| {
+        let others = (held..between.end).filter(is_store);
+        others
+            .map(|at| &steps[at])
+            .any(|step| step.thread != steps[held].thread && step.op.conflicts(steps[held].op))
+    })
+}
+
 /// Executions whose accesses overlap: what is asked again, and only from where it has to be, finds
-/// something whenever looking at every access does.
+/// something whenever looking at every access does. But for a store that is held back past one of another thread to
+/// the same bytes: that is reported in the execution in which that one comes first, as by the monitor of the paper.
 #[test]
 fn nothing_is_missing_where_accesses_overlap() {
     let models = [Model::Tso, Model::Pso(Drain::All), Model::Pso(Drain::Own)];
-    let (mut missed, mut found) = (0, 0);
+    let (mut missed, mut found, mut elsewhere) = (0, 0, 0);
     for seed in 0..scaled(20_000) as u64 {
         let (threads, len) = (2 + (seed % 3) as u16, 4 + (seed % 14) as usize);
         let additions = if seed % 2 == 0 { 0 } else { 4 };
@@ -203,6 +231,11 @@ fn nothing_is_missing_where_accesses_overlap() {
             let orders = model != Model::Pso(Drain::Own);
             let all = overtaken(&steps, &[], orders, model == Model::Tso, 0).expect("it is short");
             let reported = watch.findings().iter().any(|finding| finding.model == model);
+            let passed = |o: &Overtaken| passes_a_store(&steps, o);
+            if !reported && !all.is_empty() && all.iter().all(passed) {
+                elsewhere += 1;
+                continue;
+            }
             assert_eq!(reported, !all.is_empty(), "{model} {seed}\n{}", text(&steps));
             // What the monitor of the paper reports by itself.
             missed += usize::from(reported && expected(&steps, orders, own(model)).is_empty());
@@ -210,6 +243,7 @@ fn nothing_is_missing_where_accesses_overlap() {
         }
     }
     assert!(found > missed && missed > 0, "{found} {missed}");
+    assert!(elsewhere * 1000 < found, "{elsewhere} {found}");
 }
 
 /// Orders are fences in the log.
