@@ -18,8 +18,10 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     *claim = Some(Claim::new("history", (key, key.replace('-', " ")), &witness.verdict));
     asked.is_about(&witness.input_hash, "history")?;
     let name = asked.name();
-    let read = read(asked).map_err(|error| anyhow!(error.of(&name)))?;
-    let Some(RecordedTxns { txns, .. }) = read else { bail!("{name} has no history") };
+    let read = read(asked, witness.number).map_err(|error| anyhow!(error.of(&name)))?;
+    let Some(RecordedTxns { txns, .. }) = read else {
+        bail!("{name} has no history {}", witness.number)
+    };
     let TxnHistoryWitness { model, verdict, evidence, .. } = &witness;
     let most = asked.max_states.unwrap_or(MAX_SETS);
     let checked =
@@ -44,7 +46,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     }))
 }
 
-fn read(asked: &Asked<'_>) -> Result<Option<RecordedTxns>, LogError> {
+/// The history of a file with this number.
+fn read(asked: &Asked<'_>, number: usize) -> Result<Option<RecordedTxns>, LogError> {
     let source = (asked.open)(asked.input)?;
     let mut reader = match asked.formats.history.or_else(|| HistoryFormat::from_path(asked.input)) {
         Some(format) => HistoryReader::new(source, format),
@@ -54,5 +57,10 @@ fn read(asked: &Asked<'_>) -> Result<Option<RecordedTxns>, LogError> {
         return Ok(None);
     }
     reader.keep_transactions();
+    for _ in 1..number {
+        if reader.next_transactions()?.is_none() {
+            return Ok(None);
+        }
+    }
     reader.next_transactions()
 }

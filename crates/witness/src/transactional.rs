@@ -44,6 +44,8 @@ pub const TRANSACTIONAL: &str = "transactional";
 pub struct TxnHistoryWitness {
     /// The [`input_hash`](crate::input_hash) of the file.
     pub input_hash: String,
+    /// Which history of the file, from 1.
+    pub number: usize,
     /// Under which model.
     pub model: TxnModel,
     /// The answer, which is not unknown.
@@ -66,6 +68,9 @@ impl TxnHistoryWitness {
     pub fn to_json(&self) -> String {
         let verdict = verdict_key(&self.verdict);
         let mut out = beginning(TRANSACTIONAL, &self.input_hash, self.model.key(), verdict);
+        if self.number != 1 {
+            out += &format!(",\n  \"history\": {}", self.number);
+        }
         out += ",\n  \"evidence\": {\n";
         let numbers = |numbers: &[u32]| -> Vec<String> {
             let row = |row: &[u32]| row.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
@@ -104,6 +109,13 @@ impl TxnHistoryWitness {
         let verdict = root.get("verdict")?;
         let witness = TxnHistoryWitness {
             input_hash: root.get("input")?.string()?.to_owned(),
+            number: match json.get("history") {
+                None => 1,
+                Some(_) => match root.get("history")? {
+                    at if json["history"] == 0 => return Err(at.bad("the number of a history")),
+                    at => at.integer("the number of a history")?,
+                },
+            },
             model: of_key.ok_or_else(|| model.bad(expected))?,
             verdict: match verdict.string()? {
                 "holds" => Verdict::Holds,

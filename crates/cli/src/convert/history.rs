@@ -4,9 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
-use weakspot_trace::{
-    HistoryFormat, HistoryReader, Recorded, WriteError, write_history, write_transactions,
-};
+use weakspot_trace::{HistoryFormat, HistoryReader, WriteError, write_history, write_transactions};
 
 use weakspot_jobs::interrupt;
 use weakspot_jobs::output::Sink;
@@ -44,12 +42,12 @@ pub(crate) fn convert(
             Ok(()) => {}
             Err(WriteError::Io(error)) => return Err(error.into()),
             Err(WriteError::Unsayable { event, message }) => {
-                let place = place(&history, count, event);
+                let place = history.place(count, event);
                 break Err(anyhow!("{name}: {place}: {message}"));
             }
         }
         for note in history.notes.iter().filter(|_| !quiet) {
-            eprintln!("warning: {name}: {}: {note}", place(&history, count, None));
+            eprintln!("warning: {name}: {}: {note}", history.place(count, None));
         }
     };
     sink.finish()?;
@@ -76,27 +74,14 @@ fn convert_transactions(
             bail!("{name}{place}: {message}");
         }
     }
+    if reader.next_transactions().map_err(|error| anyhow!(error.of(name)))?.is_some() {
+        bail!("{name}: history 2: transactions are converted for one history at a time");
+    }
     for note in history.notes.iter().filter(|_| !quiet) {
         eprintln!("warning: {name}: {note}");
     }
     sink.finish()?;
     Ok(())
-}
-
-/// Where something is in a history, for which there is no line any more.
-fn place(history: &Recorded, count: usize, op: Option<usize>) -> String {
-    let which = match &history.id {
-        Some(id) => format!("history `{id}`"),
-        None => format!("history {count}"),
-    };
-    match op {
-        Some(op) if op < history.ops.len() => {
-            let thread = history.ops.thread_of(op as u32);
-            let index = op as u32 - history.ops.of_thread(thread).start;
-            format!("{which}, operation {index} of {}", history.names.threads[thread])
-        }
-        _ => which,
-    }
 }
 
 /// The format of a history that is written to a file of this name.

@@ -47,22 +47,29 @@ impl<'a> Asked<'a> {
         }
         reader.keep_transactions();
         patience.begin();
-        let next = reader.next_transactions();
-        if let Some(limit) = patience.reached() {
-            self.say_unread(&limit, patience);
-            return self.job.take();
-        }
-        match next {
-            _ if pool::interrupted() => self.say_unread(&Limit::Interrupted, patience),
-            Ok(None) => self.refuse("no history in it"),
-            Ok(Some(read)) => self.answer(&read, patience),
-            Err(error) => {
-                let kind = if reader.has_ended() { "syntax" } else { "value" };
-                self.refuse_log(&error, Some(kind));
-                if reader.has_ended() && !self.job.shared.quiet {
-                    self.job.answer.err += &hint(self.path, reader.format());
+        for number in 1.. {
+            let next = reader.next_transactions();
+            if let Some(limit) = patience.reached() {
+                self.say_unread(&limit, patience);
+                break;
+            }
+            match next {
+                _ if pool::interrupted() => self.say_unread(&Limit::Interrupted, patience),
+                Ok(None) if number > 1 => {}
+                Ok(None) => self.refuse("no history in it"),
+                Ok(Some(read)) => {
+                    self.answer(&read, number, patience);
+                    continue;
+                }
+                Err(error) => {
+                    let kind = if reader.has_ended() { "syntax" } else { "value" };
+                    self.refuse_log(&error, Some(kind));
+                    if reader.has_ended() && !self.job.shared.quiet {
+                        self.job.answer.err += &hint(self.path, reader.format());
+                    }
                 }
             }
+            break;
         }
         self.job.take()
     }
@@ -73,7 +80,7 @@ impl<'a> Asked<'a> {
         self.job.take()
     }
 
-    fn answer(&mut self, read: &RecordedTxns, patience: &Arc<Patience>) {
+    fn answer(&mut self, read: &RecordedTxns, number: usize, patience: &Arc<Patience>) {
         let limits = patience.limits();
         let mut listener = Listener::new();
         let found = classify_transactions(&read.txns, self.job.models, &limits, &mut listener);
@@ -94,6 +101,7 @@ impl<'a> Asked<'a> {
                     found.answer.certification(),
                 ),
                 id: read.id.as_deref(),
+                number,
                 history: &read.txns,
                 names: &read.names,
                 lines: &read.lines,
@@ -113,7 +121,7 @@ impl<'a> Asked<'a> {
             );
         }
         for found in &found {
-            self.write_witness(found);
+            self.write_witness(found, number);
             let verdict = &found.answer.verdict;
             self.job.say(&Written::default(), verdict);
             let model = AskedModel::Transactions(found.model);
@@ -121,7 +129,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn write_witness(&mut self, found: &TxnClassified) {
+    fn write_witness(&mut self, found: &TxnClassified, number: usize) {
         let Some(evidence) = &found.answer.evidence else { return self.job.lack_witness() };
         let verdict = &found.answer.verdict;
         let path = self.path;
@@ -129,7 +137,7 @@ impl<'a> Asked<'a> {
             let input_hash = hash_file(path).context("failed to read it again for the witness")?;
             let (model, verdict) = (found.model, verdict.clone());
             let evidence = evidence.as_ref().clone();
-            Ok(TxnHistoryWitness { input_hash, model, verdict, evidence }.to_json())
+            Ok(TxnHistoryWitness { input_hash, number, model, verdict, evidence }.to_json())
         });
     }
 

@@ -490,6 +490,15 @@ int main(void) {
         "twice(1) == 3",
         "MASK == 15 && TOP < 0 && (int)LESS == -1 && LESS > 0",
         "chosen(15) == 1",
+        r"'\r' == 13 && '\12' == 10 && '\x41' == 65 && '\a' == 7 && '\0' == 0 && '\'' == 39",
+        "state - 1 > 0 && LESS_STATE - 1 < 0",
+        "u.s.x == 0 && u.s.y == 2 && w.a == 0",
+        // What gcc does where C leaves the order open.
+        "(lg = 0, sum(at(1), at(2)), lg == 15)",
+        "(v = 1, t[bump()] = v, t[0] == 5)",
+        "(v = 1, t[bump()] = (0, (int)(unsigned)v), t[0] == 5)",
+        "(v = 1, t[bump()] = v + 0, t[0] == 1)",
+        "(v = 1, t[bump()] = w4[v], t[0] == 8)",
     ] {
         let text = |claim: &str| {
             format!(
@@ -497,6 +506,15 @@ int main(void) {
 #include "own.h"
 #define LITERALS differ(&(int){{4}}, &(int){{5}})
 #define COUNT(n) int t = n; {{ int t = n + 6; (void)t; }} return t + 2;
+enum state {{ IDLE, BUSY }};
+enum signs {{ NEGATIVE = -1, LESS_STATE }};
+static enum state state;
+static union {{ struct {{ int x, y; }} s; long l; }} u = {{.s = {{1, 2}}, .s.x = 0}};
+static union {{ int a; long l; }} w = {{.a = 5, .l = 0}};
+static int lg, v, t[2], w4[6] = {{7, 8, 9, 10, 11, 12}};
+static int at(int k) {{ lg = lg * 7 + k; return k; }}
+static int sum(int a, int b) {{ return a + b; }}
+static int bump(void) {{ v = 5; return 0; }}
 enum {{ MASK = ~0u >> 28, TOP = 1 << 31, LESS = 1u - 2 }};
 #if (1 << 40) > 0 && -1 < 0
 static int differ(int *p, int *q) {{ return *p != *q; }}

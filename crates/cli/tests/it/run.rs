@@ -915,6 +915,20 @@ fn the_runtime_library_is_the_users_own() {
     assert_eq!(homeless(&args).0, Some(1));
     let own = std::fs::read_dir(temporary.path()).expect("a folder").flatten().next();
     let own = own.expect("the folder of the library").path();
+    // A damaged library, and one that others may write to, are replaced.
+    let folder = std::fs::read_dir(&own).expect("a folder").flatten().next().expect("a version");
+    let library = folder.path().join("libweakspot_rt.so");
+    let bytes = std::fs::read(&library).expect("the library");
+    let mut damaged = bytes.clone();
+    damaged[1000] ^= 1;
+    std::fs::write(&library, damaged).expect("written");
+    assert_eq!(homeless(&args).0, Some(1));
+    assert!(std::fs::read(&library).expect("the library") == bytes);
+    let mode = |of: u32| std::os::unix::fs::PermissionsExt::from_mode(of);
+    std::fs::set_permissions(&library, mode(0o666)).expect("changed");
+    assert_eq!(homeless(&args).0, Some(1));
+    let left = std::fs::metadata(&library).expect("the library").permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&left) & 0o777, 0o644);
     // Somebody else was there before.
     let other = temporary.path().join("other");
     std::fs::rename(&own, &other).expect("renamed");

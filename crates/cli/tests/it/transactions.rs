@@ -337,6 +337,37 @@ fn witnesses() {
 }
 
 /// From format to format with their transactions.
+/// Each of several histories in a file has its answers, and what is behind them is not left out.
+#[test]
+fn several_in_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, proof] = ["two.json", "w.json"].map(|name| folder.path().join(name));
+    let first = r#"{"data":[[{"events":[["w",0,1]],"committed":true}]]}"#;
+    let skew = r#"{"data":[[{"events":[["w",0,1]],"committed":true},{"events":[["r",0,null]],"committed":true}]]}"#;
+    std::fs::write(&file, format!("{first}\n{skew}\n")).expect("written");
+    let [file, proof] = [&file, &proof].map(|path| path.to_str().expect("UTF-8"));
+    let ran = run(&["history", "-m", "ra", "-f", "json", "--witness", proof, file], "");
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    for part in [
+        r#""number":1,"model":"read-atomic","verdict":"holds""#,
+        r#""number":2,"model":"read-atomic","verdict":"violated""#,
+    ] {
+        assert!(ran.out.contains(part), "{}", ran.out);
+    }
+    let certified = run(&["certify", file, proof], "");
+    assert_eq!(certified.code, Some(0), "{}", certified.err);
+    let text = std::fs::read_to_string(proof).expect("the witness");
+    for other in ["0", "1", "3"] {
+        std::fs::write(proof, text.replace("\"history\": 2", &format!("\"history\": {other}")))
+            .expect("written");
+        assert_ne!(run(&["certify", file, proof], "").code, Some(0), "{other}");
+    }
+    assert_eq!(run(&["convert", "--to", "awdit", file, "-"], "").code, Some(2));
+    std::fs::write(file, format!("{first}\ngarbage\n")).expect("written");
+    let ran = run(&["history", "-m", "ra", file], "");
+    assert!(ran.code == Some(2) && ran.err.contains("two.json:2:1"), "{}", ran.err);
+}
+
 #[test]
 fn converted() {
     let from = "corpus/databases/write-skew.hist";

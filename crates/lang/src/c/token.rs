@@ -1,5 +1,8 @@
 //! Text to tokens.
 
+use std::iter::{Peekable, Skip};
+use std::str::CharIndices;
+
 use weakspot_core::Span;
 
 use crate::Diagnostic;
@@ -149,20 +152,14 @@ impl Lexer<'_> {
     fn quoted(&mut self, rest: &str, quote: char) -> Result<Kind, Diagnostic> {
         let start = self.at;
         let mut text = String::new();
-        let mut chars = rest.char_indices().skip(1);
+        let mut chars = rest.char_indices().skip(1).peekable();
         loop {
             match chars.next() {
                 Some((i, c)) if c == quote => {
                     self.at += i + 1;
                     break;
                 }
-                Some((_, '\\')) => match chars.next() {
-                    Some((_, 'n')) => text.push('\n'),
-                    Some((_, 't')) => text.push('\t'),
-                    Some((_, '0')) => text.push('\0'),
-                    Some((_, c)) => text.push(c),
-                    None => {}
-                },
+                Some((_, '\\')) => text.extend(escaped(&mut chars)),
                 Some((_, c)) if c != '\n' => text.push(c),
                 _ => {
                     let span = Span::new(start, start + 1);
@@ -174,8 +171,40 @@ impl Lexer<'_> {
         if quote == '"' {
             return Ok(Kind::Text(text));
         }
-        let value = text.chars().next().map_or(0, |c| u64::from(u32::from(c)));
+        let mut chars = text.chars();
+        let (Some(c @ '\0'..='\x7f'), None) = (chars.next(), chars.next()) else {
+            let span = Span::new(start, self.at);
+            let expected = "expected one character of ASCII";
+            return Err(Diagnostic::new(span, "this is no single character", expected));
+        };
+        let value = u64::from(u32::from(c));
         Ok(Kind::Number { value, unsigned: false, long: false, decimal: true })
+    }
+}
+
+/// The character that a backslash and what is behind it stand for.
+fn escaped(chars: &mut Peekable<Skip<CharIndices<'_>>>) -> Option<char> {
+    let (_, c) = chars.next()?;
+    let mut number = |radix: u32, most: usize, mut value: u32| {
+        for _ in 0..most {
+            let Some(digit) = chars.peek().and_then(|(_, c)| c.to_digit(radix)) else { break };
+            value = value * radix + digit;
+            chars.next();
+        }
+        char::from_u32(value)
+    };
+    match c {
+        'x' => number(16, 4, 0),
+        '0'..='7' => number(8, 2, c.to_digit(8)?),
+        'a' => Some('\x07'),
+        'b' => Some('\x08'),
+        'e' => Some('\x1b'),
+        'f' => Some('\x0c'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        'v' => Some('\x0b'),
+        c => Some(c),
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) fn transactional_json(a: &TxnHistoryAnswer<'_>) -> String {
         notes: a.notes,
         unchecked: a.unchecked,
     };
-    of_record(&a.head, &Names::default(), About { id: a.id, number: 1 }, body)
+    of_record(&a.head, &Names::default(), About { id: a.id, number: a.number }, body)
 }
 
 /// A transaction; `None` is what is there at first.

@@ -25,6 +25,8 @@ pub struct TxnHistoryAnswer<'a> {
     pub head: Head<'a, TxnModel>,
     /// What the history is called in the file.
     pub id: Option<&'a str>,
+    /// Which history of the file, from 1.
+    pub number: usize,
     /// The history.
     pub history: &'a TxnHistory,
     /// Its names and values.

@@ -36,6 +36,25 @@ pub struct Recorded {
     pub unchecked: Vec<String>,
 }
 
+impl Recorded {
+    /// Where an operation is, by its number in the history, of which the file has `count` so far.
+    #[must_use]
+    pub fn place(&self, count: usize, op: Option<usize>) -> String {
+        let which = match &self.id {
+            Some(id) => format!("history `{id}`"),
+            None => format!("history {count}"),
+        };
+        match op {
+            Some(op) if op < self.ops.len() => {
+                let thread = self.ops.thread_of(op as u32);
+                let index = op as u32 - self.ops.of_thread(thread).start;
+                format!("{which}, operation {index} of {}", self.names.threads[thread])
+            }
+            _ => which,
+        }
+    }
+}
+
 /// A read whose value several writes may have written, and these, the initial one among them; operations have the
 /// numbers of the history.
 pub type OpenRead = (u32, Vec<u32>);

@@ -59,10 +59,7 @@ impl Lower<'_> {
             _ => return self.call_by_table(f, args, e),
         };
         if let Some(function) = self.unit.functions.iter().position(|f| f.name == *name) {
-            let mut values = Vec::new();
-            for arg in args {
-                values.push(self.value(arg)?);
-            }
+            let values = self.arguments(args)?;
             return self.inline(function, values, e.at);
         }
         match name.as_str() {
@@ -117,6 +114,16 @@ impl Lower<'_> {
         Err(if diagnostic.help.is_none() { diagnostic.help(ELSEWHERE) } else { diagnostic })
     }
 
+    /// The values of arguments, the last one first: C leaves that open, and gcc does so on these machines.
+    fn arguments(&mut self, args: &[ast::Expr]) -> Lowering<Vec<Typed>> {
+        let mut values = Vec::new();
+        for arg in args.iter().rev() {
+            values.push(self.value(arg)?);
+        }
+        values.reverse();
+        Ok(values)
+    }
+
     /// A call of a function of a table that nobody changes: `table[i](1)`.
     fn call_by_table(
         &mut self,
@@ -135,10 +142,7 @@ impl Lower<'_> {
             return Err(Diagnostic::new(f.at, message, expected).help(ELSEWHERE));
         };
         let (pointer, _) = self.value(f)?;
-        let mut values = Vec::new();
-        for arg in args {
-            values.push(self.value(arg)?);
-        }
+        let values = self.arguments(args)?;
         let result = Type { atomic: false, ..self.unit.functions[first].result.clone() };
         let reg = self.temp();
         let behind = self.new_point();

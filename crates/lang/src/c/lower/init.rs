@@ -200,8 +200,11 @@ fn fill<'a>(
             if let (TypeKind::Struct(s), Ok(index)) = (&level.ty.kind, usize::try_from(level.index))
                 && structs[*s].is_union
             {
-                // All members are 0 if one is.
+                // All members are 0 if one is, whatever was there before.
                 if is_zero(item) {
+                    let start = offset + inner;
+                    let there = all.range_mut(start..start + ty.size(structs).max(1));
+                    there.for_each(|(_, (_, e))| *e = None);
                     return Ok(());
                 }
                 use_member((*s, index), structs, at)?;

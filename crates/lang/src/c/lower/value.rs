@@ -94,6 +94,9 @@ impl Lower<'_> {
                 self.known_type(ty, e)?;
                 Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
             }
+            ExprKind::SizeOf(inner) if matches!(inner.kind, ExprKind::Text) => {
+                Err(Diagnostic::new(inner.at, "the size of a text is not supported here", ""))
+            }
             ExprKind::SizeOf(inner) => {
                 let ty = self.type_of(inner)?;
                 Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
@@ -437,12 +440,23 @@ impl Lower<'_> {
                 return Ok((Expr::Const(0), Type::VOID));
             }
         }
-        let (right, place) = if op.is_none() && self.is_moved(to, from)? {
-            let place = self.place(to)?;
-            (self.value(from)?, place)
-        } else {
-            let right = self.value(from)?;
-            (right, self.place(to)?)
+        let moved = if op.is_none() { self.moved(to, from)? } else { None };
+        let (right, place) = match moved {
+            Some(call) if matches!(call.kind, ExprKind::Call(..)) => {
+                let place = self.place(to)?;
+                (self.value(from)?, place)
+            }
+            // Where the value is comes first of all, and it is read last.
+            Some(inner) => {
+                self.before_commas(from)?;
+                let source = self.place(inner)?;
+                let place = self.place(to)?;
+                (self.load(source, None, inner)?, place)
+            }
+            None => {
+                let right = self.value(from)?;
+                (right, self.place(to)?)
+            }
         };
         match op {
             None => self.store(place, right, to),
@@ -454,26 +468,49 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether an assignment only moves a value: nothing is computed or converted. C leaves open what comes first; gcc
-    /// then looks for the place on the left before it reads the value, and otherwise after that.
-    fn is_moved(&mut self, to: &ast::Expr, from: &ast::Expr) -> Lowering<bool> {
-        let own = match &from.kind {
-            _ if !is_place(to) => return Ok(false),
-            ExprKind::Call(f, _) => {
-                let ExprKind::Name(name) = &f.kind else { return Ok(false) };
+    /// What is moved by an assignment that computes and converts nothing: a call, or what is read. C leaves open what
+    /// comes first; gcc then looks for the place on the left before it reads the value, and otherwise after that.
+    fn moved<'e>(
+        &mut self,
+        to: &ast::Expr,
+        from: &'e ast::Expr,
+    ) -> Lowering<Option<&'e ast::Expr>> {
+        if !is_place(to) {
+            return Ok(None);
+        }
+        let ty = self.type_of(to)?;
+        let mut inner = from;
+        loop {
+            inner = match &inner.kind {
+                ExprKind::Comma(both) => &both.1,
+                // As many bits, which mean something else.
+                ExprKind::Cast(as_type, e) if is_number_like(as_type, &ty) => e,
+                _ => break,
+            };
+        }
+        let own = match &inner.kind {
+            ExprKind::Call(f, _) if std::ptr::eq(inner, from) => {
+                let ExprKind::Name(name) = &f.kind else { return Ok(None) };
                 let called = self.unit.functions.iter().find(|f| f.name == *name);
-                let Some(called) = called.filter(|_| self.find(name).is_none()) else {
-                    return Ok(false);
-                };
-                called.result.clone()
+                called.filter(|_| self.find(name).is_none()).map(|f| f.result.clone())
             }
-            _ if is_place(from) => match self.type_of(from)? {
-                ty if ty.atomic => return Ok(false),
-                ty => ty,
-            },
-            _ => return Ok(false),
+            _ if is_place(inner) => Some(self.type_of(inner)?),
+            _ => None,
         };
-        Ok(self.type_of(to)?.kind == own.kind)
+        let is_moved = own.is_some_and(|own| !own.atomic && !ty.atomic && own.kind == ty.kind);
+        Ok(is_moved.then_some(inner))
+    }
+
+    /// What is done before the value of an expression with commas is looked for.
+    fn before_commas(&mut self, e: &ast::Expr) -> Lowering<()> {
+        match &e.kind {
+            ExprKind::Comma(both) => {
+                self.effect(&both.0)?;
+                self.before_commas(&both.1)
+            }
+            ExprKind::Cast(_, inner) => self.before_commas(inner),
+            _ => Ok(()),
+        }
     }
 
     /// Copies a struct, one number or pointer after the other.
@@ -579,6 +616,14 @@ fn inside(at: Expr, index: &Expr, count: Option<Value>) -> Expr {
 }
 
 /// Whether an expression may name a struct.
+/// Whether both are integers of the same size.
+fn is_number_like(a: &Type, b: &Type) -> bool {
+    match (&a.kind, &b.kind) {
+        (TypeKind::Int { bytes: a, .. }, TypeKind::Int { bytes: b, .. }) => a == b,
+        _ => false,
+    }
+}
+
 fn is_place(e: &ast::Expr) -> bool {
     let kind = &e.kind;
     matches!(

@@ -475,11 +475,15 @@ impl Parser {
     }
 
     fn enum_type(&mut self) -> Parsing<Type> {
-        if matches!(self.peek(), Kind::Name(_)) {
+        let mut tag = None;
+        if let Kind::Name(name) = self.peek() {
+            tag = Some(name.clone());
             self.at += 1;
         }
+        let mut whole = tag.as_ref().and_then(|tag| self.enum_types.get(tag).cloned());
         if self.take("{") {
             let (mut next, mut unsigned): (Value, bool) = (0, false);
+            let (mut wide, mut negative) = (false, false);
             while !self.take("}") {
                 let (name, _) = self.name()?;
                 if self.take("=") {
@@ -494,14 +498,22 @@ impl Parser {
                     _ if unsigned => Type::SIZE,
                     _ => Type::LONG,
                 };
+                wide |= !matches!(ty.kind, TypeKind::Int { bytes: 4, .. });
+                negative |= next < 0 && ty.kind != Type::SIZE.kind;
                 self.enums.insert(name, (next, ty));
                 next = next.wrapping_add(1);
                 if !self.take(",") && !self.is("}") {
                     return Err(self.unexpected("`,` or `}`"));
                 }
             }
+            let ty = Type::int(if wide { 8 } else { 4 }, negative);
+            if let Some(tag) = tag {
+                self.enum_types.insert(tag, ty.clone());
+            }
+            whole = Some(ty);
         }
-        Ok(Type::INT)
+        // As gcc does; one that is not known yet is used by pointers alone.
+        Ok(whole.unwrap_or(Type::INT))
     }
 }
 

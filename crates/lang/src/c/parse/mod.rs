@@ -50,6 +50,8 @@ struct Parser {
     typedefs: HashMap<String, Type>,
     /// The constants of enumerations.
     enums: HashMap<String, (Value, Type)>,
+    /// The types of those that have names.
+    enum_types: HashMap<String, Type>,
     /// How many objects there were.
     objects: ObjectId,
     /// Whether this is what an `#if` asks.
@@ -66,6 +68,7 @@ impl Parser {
             tags: HashMap::new(),
             typedefs: HashMap::new(),
             enums: HashMap::new(),
+            enum_types: HashMap::new(),
             objects: 0,
             directive: false,
         }
