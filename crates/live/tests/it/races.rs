@@ -25,7 +25,8 @@ fn releases(order: Order) -> bool {
 }
 
 fn reads(step: &Step) -> bool {
-    matches!(step.op.kind, OpKind::Read | OpKind::Compare) || step.op.kind.updates()
+    matches!(step.op.kind, OpKind::Read | OpKind::Compare | OpKind::Acquire)
+        || step.op.kind.updates()
 }
 
 fn writes(step: &Step) -> bool {
@@ -60,7 +61,9 @@ fn synchronise(trace: &Trace, rules: Rules, read: usize, byte: u64, edge: &mut [
     let stores: Vec<usize> =
         (0..read).filter(|&i| writes(&trace[i].0) && covers(&trace[i].0, byte)).collect();
     let Some(&seen) = stores.last() else { return };
-    if step.order == Order::Plain {
+    // Who takes a lock or passes a semaphore acquires what was stored there, whatever is said.
+    let taken = step.op.kind == OpKind::Acquire;
+    if step.order == Order::Plain && !taken {
         return;
     }
     let fences = |thread: u16, range: std::ops::Range<usize>, kind: fn(Order) -> bool| {
@@ -71,7 +74,7 @@ fn synchronise(trace: &Trace, rules: Rules, read: usize, byte: u64, edge: &mut [
         range.filter(its).collect::<Vec<usize>>()
     };
     let mut to = fences(step.thread, read + 1..trace.len(), acquires);
-    to.extend(acquires(step.order).then_some(read));
+    to.extend((taken || acquires(step.order)).then_some(read));
     for head in stores.into_iter().filter(|&i| in_sequence(trace, rules, byte, i, seen)) {
         let store = &trace[head].0;
         let mut from = fences(store.thread, 0..head, releases);
