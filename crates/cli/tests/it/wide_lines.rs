@@ -118,7 +118,7 @@ fn marks_on_one_line_fit() {
     let command = command.current_dir(&folder).env("COLUMNS", "60");
     let child = command.args(["robust", "--model", "tso", "p.c"]).output();
     let text = String::from_utf8(child.expect("the command ends").stdout).expect("UTF-8");
-    assert!(text.contains("  ::: p.c:4:"), "{text}");
+    assert!(text.contains("::: p.c:4:"), "{text}");
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 60).collect();
     assert!(wide.is_empty(), "{wide:?}");
 }
