@@ -20,7 +20,7 @@ use weakspot_live::wire::{Config, Place, PlacedFence};
 
 use crate::advice::language::Links;
 use crate::advice::sources::{Change, Patch, Sources, named, wanted};
-use crate::explore::findings::{Overtaking, RACE};
+use crate::explore::findings::Overtaking;
 use crate::explore::{Explored, explore_until};
 use crate::facts::symbols::Symbols;
 use crate::judge::accepted::Acceptance;
@@ -71,12 +71,13 @@ pub struct SourceChange {
     pub language: bool,
 }
 
-/// Which changes prevent what was found.
+/// Which changes prevent what was found; `races`: how many data races are shown.
 pub(crate) fn advise(
     campaign: &Campaign<'_>,
     base: &Config,
     explored: &Explored,
     replays: &Replays<'_>,
+    races: usize,
 ) -> Result<Advice> {
     let control = campaign.control;
     let baseline = &campaign.question.baseline;
@@ -143,13 +144,17 @@ pub(crate) fn advise(
         let line = |&change: &Change| line(&sources, change, more.changes.contains(&change));
         advice.changes = Some(chosen.iter().map(line).collect());
     }
-    let races = explored.findings.failures.iter().filter(|failure| failure.kind == RACE).count();
     if races > 0 {
+        let left = match (advice.changes.as_deref(), races) {
+            (None | Some([]), 1) => "needs another kind of change",
+            (None | Some([]), _) => "need another kind of change",
+            (Some(_), 1) => "is not prevented by these changes",
+            (Some(_), _) => "are not prevented by these changes",
+        };
         advice.remarks.push(format!(
-            "{races} data race{} {} by these changes: what is published has to be stored with \
-             release and read with acquire, or under one lock",
+            "{races} data race{} {left}: what is published has to be stored with release and read \
+             with acquire, or under one lock",
             if races == 1 { "" } else { "s" },
-            if races == 1 { "is not prevented" } else { "are not prevented" },
         ));
     }
     if let Some(program) = &campaign.facts.file {

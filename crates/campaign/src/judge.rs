@@ -57,7 +57,10 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         None => None,
     };
     let advice = match question.advice {
-        true => Some(advise(campaign, base, explored, &replays)?),
+        true => {
+            let races = failed[0].failures.iter().filter(|f| f.failure.kind == RACE).count();
+            Some(advise(campaign, base, explored, &replays, races)?)
+        }
         false => None,
     };
     let log = match &question.strategy {

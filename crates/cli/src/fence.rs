@@ -106,7 +106,9 @@ fn ask_model(
     let counts = args.cost.full == 1 && args.cost.store_store == 1;
     // The steps of these runs go over the edges of the places.
     let asked = goal.question(&patches.places.program);
-    let missed = found.clauses.first().map(|clause| (&asked, &clause.run));
+    // One that no fence prevents, if there is one.
+    let missed = found.clauses.iter().min_by_key(|clause| !clause.hit_by.is_empty());
+    let missed = missed.map(|clause| (&asked, &clause.run));
     let time = start.elapsed();
     let witness = match witness(job, parsed, &patches, question, (&found, limits)) {
         Ok(witness) => witness,

@@ -16,7 +16,7 @@ use weakspot_jobs::signed::TOOL;
 pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
     interrupt::watch();
     let ServeArgs { files, listen, timeout, memory, threads } = args;
-    let mut names: Vec<String> = EXAMPLES.iter().map(|example| example.0.to_owned()).collect();
+    let mut names = Vec::new();
     let mut paths = Vec::new();
     for input in expand(&files, None, &CHECKED_ENDINGS)? {
         // The folder that one is in may change, for others.
@@ -27,7 +27,7 @@ pub(crate) fn run(args: ServeArgs) -> Result<Exit> {
     }
     let server = Server::bind(Options {
         listen,
-        page: page_to_ask(&TOOL, &names),
+        page: page_to_ask(&TOOL, &EXAMPLES.map(|example| example.0), &names),
         files: paths,
         command: std::env::current_exe().context("failed to find this program")?,
         timeout,

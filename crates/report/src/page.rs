@@ -37,20 +37,22 @@ pub fn page(tool: &Tool, command: &str, answers: &str, sources: &[(String, Strin
     })
 }
 
-/// The page on which questions are asked: with an editor, and files by their names.
+/// The page on which questions are asked: with an editor, and in its menu examples and files by their names.
 #[must_use]
-pub fn page_to_ask(tool: &Tool, files: &[String]) -> String {
+pub fn page_to_ask(tool: &Tool, examples: &[&str], files: &[String]) -> String {
     filled(|part| match part {
         "POLICY" => format!("{POLICY}; connect-src 'self'"),
         "SCRIPT" => SCRIPT.concat() + include_str!("page/ask.js"),
         "ABOVE" => {
-            let option = |(i, file): (usize, &String)| {
+            let option = |(i, file): (usize, &str)| {
                 format!("<option value=\"{i}\">{}</option>\n", escaped(file))
             };
-            let options: String = files.iter().enumerate().map(option).collect();
+            let named = examples.iter().copied().chain(files.iter().map(String::as_str));
+            let options: String = named.enumerate().map(option).collect();
             include_str!("page/ask.html").replace("@FILES@", &options)
         }
         "AGAIN" => {
+            // The examples are there without being named.
             let words = ["weakspot", "serve"].into_iter().chain(files.iter().map(String::as_str));
             // No word of a command line has a zero byte, which is all that cannot be quoted.
             again(tool, &shlex::try_join(words).unwrap_or_default())
@@ -150,13 +152,15 @@ mod tests {
         assert!(page.ends_with("</html>\n"), "{page}");
     }
 
-    /// The files that are served are in the command, quoted for a shell.
+    /// The files that are served are in the command, quoted for a shell; the examples are no files.
     #[test]
     fn served_again() {
         let tool = Tool { name: "weakspot", version: "1.0", commit: None };
-        let page = page_to_ask(&tool, &["a.weak".to_owned(), "b c.weak".to_owned()]);
+        let page =
+            page_to_ask(&tool, &["example: p"], &["a.weak".to_owned(), "b c.weak".to_owned()]);
         let again = "Again by <code>weakspot serve a.weak 'b c.weak'</code>";
         assert!(page.contains(again), "{page}");
+        assert!(page.contains("<option value=\"0\">example: p</option>"), "{page}");
     }
 
     /// Parts of the script share their names, and a second function of one name would take the place of the first.

@@ -249,6 +249,24 @@ fn json() {
     );
 }
 
+/// No fence fits into a statement, but it can be split.
+#[test]
+fn no_fence_fits() {
+    let source = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int x, y; int a, b;\n\
+         #define RELAXED memory_order_relaxed\n\
+         void *p(void *_) { atomic_store_explicit(&x, 1, RELAXED), a = y; return 0; }\n\
+         void *q(void *_) { y = 1; b = x; return 0; }\n\
+         int main(void) { pthread_t t, u; pthread_create(&t, 0, p, 0); pthread_create(&u, 0, q, 0);\n\
+         pthread_join(t, 0); pthread_join(u, 0); }\n";
+    let file = std::env::temp_dir().join(format!("weakspot-inseparable-{}.c", std::process::id()));
+    std::fs::write(&file, source).expect("written");
+    let said = run(&["fence", file.to_str().expect("UTF-8")], "").out;
+    std::fs::remove_file(&file).expect("removed");
+    let place = ".c:5: p#1's store to x (line 5) can reach memory after its later load of y (line 5); \
+                 both are in one statement: split it, so that a fence can stand between the two\n";
+    assert!(said.ends_with(place) && said.contains("no fences make it so\n"), "{said}");
+}
+
 /// What SC does, too, no fence prevents.
 #[test]
 fn no_fences_help() {

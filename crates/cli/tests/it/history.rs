@@ -279,6 +279,24 @@ fn coherence() {
     );
 }
 
+/// Of transactions, the read that is wrong is annotated, not who wrote what it reads.
+#[test]
+fn lines_of_wrong_reads() {
+    for (name, line) in [
+        ("fractured-read.edn", 7),
+        ("fractured-read.plume", 4),
+        ("causal.edn", 5),
+        ("aborted-read.edn", 5),
+        ("internal.edn", 5),
+        ("intermediate-read.edn", 5),
+        ("incompatible-order.edn", 9),
+    ] {
+        let file = format!("corpus/databases/{name}");
+        let said = run(&["history", "--format", "github", &file], "").out;
+        assert!(said.starts_with(&format!("::error file={file},line={line},")), "{said}");
+    }
+}
+
 #[test]
 fn a_value_that_nobody_wrote() {
     let log = "core,op,addr,data\n0,W,0x1000,5\n1,W,0x1000,7\n2,R,0x1000,6\n";

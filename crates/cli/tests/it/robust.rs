@@ -209,7 +209,7 @@ fn peterson() {
                |         ^^^^^^^^^^^^ this store is still in the buffer of p[0]
             17 |         turn = 1 - me
             18 |         await (flag[1 - me] == 0 || turn == me)
-               |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
+               |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ when this load has already read
 
             A run of peterson under TSO, time running downwards
 

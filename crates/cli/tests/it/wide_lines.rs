@@ -102,6 +102,27 @@ fn lines_fit() {
     assert!(wide.is_empty(), "{} lines are too wide:\n{}", wide.len(), wide.join("\n"));
 }
 
+/// Two places of one long line are drawn apart.
+#[test]
+fn marks_on_one_line_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("p.c");
+    let source = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int x, y; int a, b;\n\
+         void *p(void *_) { atomic_store_explicit(&x, 1, memory_order_relaxed); \
+         if (atomic_load_explicit(&y, memory_order_relaxed) == 0 && y != 3) a = 1; return 0; }\n\
+         void *q(void *_) { y = 1; b = x; return 0; }\n\
+         int main(void) { pthread_t t, u; pthread_create(&t, 0, p, 0); pthread_create(&u, 0, q, 0);\n\
+         pthread_join(t, 0); pthread_join(u, 0); }\n";
+    std::fs::write(&file, source).expect("written");
+    let mut command = weakspot();
+    let command = command.current_dir(&folder).env("COLUMNS", "60");
+    let child = command.args(["robust", "--model", "tso", "p.c"]).output();
+    let text = String::from_utf8(child.expect("the command ends").stdout).expect("UTF-8");
+    assert!(text.contains("::: p.c:4:"), "{text}");
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 60).collect();
+    assert!(wide.is_empty(), "{wide:?}");
+}
+
 /// What `certify` says of a long claim fits, too.
 #[test]
 fn certified_lines_fit() {

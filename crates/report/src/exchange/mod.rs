@@ -109,7 +109,8 @@ fn of_object(object: &Value) -> Vec<Finding> {
     match object["verdict"].as_str() {
         Some("error") => found.push(finding("input", Level::Error, text("message"), file)),
         Some("unknown") => {
-            let message = format!("{question} under {model} is not known: a limit was reached");
+            let why = object["limit"]["message"].as_str().unwrap_or("a limit was reached");
+            let message = format!("{question} under {model} is not known: {why}");
             found.push(finding(&question, Level::Open, message, file));
         }
         Some("violated") => {
@@ -148,7 +149,12 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 let what = what.or_else(|| fence["what"].as_str().map(str::to_owned));
                 let own = fence["file"].as_str().map_or(file.file.clone(), str::to_owned);
                 let place = Place { file: own, line: fence["line"].as_u64(), column: None };
-                let message = format!("needs: {} (under {model})", what.unwrap_or_default());
+                // The machine does without what only the language asks for.
+                let why = match fence["language"].as_bool() {
+                    Some(true) => "for the rules of C11 and Rust".to_owned(),
+                    _ => format!("under {model}"),
+                };
+                let message = format!("needs: {} ({why})", what.unwrap_or_default());
                 let diff = object["diff"].as_str().map(str::to_owned);
                 found.push(Finding { diff, ..finding("fence", Level::Note, message, place) });
             }

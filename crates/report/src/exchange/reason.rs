@@ -25,9 +25,11 @@ pub(super) fn of(object: &Value) -> Reason {
             Reason { text: reached(object), place: last_place(object), ..Reason::default() }
         }
         Some("litmus") => Reason { text: observed(object), ..Reason::default() },
-        Some("history") if word("anomaly_text").is_none() => of_history(object),
+        Some("history") if word("kind") == Some("value") => of_value(object),
+        Some("history") if word("anomaly_text").is_some() => of_database(object),
+        Some("history") => of_history(object),
         _ => {
-            let why = match word("broken").or_else(|| word("anomaly_text")) {
+            let why = match word("broken") {
                 Some(what) => what.to_owned(),
                 None => shortened(cycle(object).iter().filter_map(|edge| edge["why"].as_str())),
             };
@@ -110,6 +112,37 @@ fn of_history(object: &Value) -> Reason {
     Reason { text, place, related }
 }
 
+/// A read of a value that nobody wrote, whose line the object has, and who wrote before it.
+fn of_value(object: &Value) -> Reason {
+    let text = object["message"].as_str().map(|message| format!(": {message}"));
+    let write = |write: &Value| {
+        let line = write["line"].as_u64().filter(|line| *line > 0);
+        let place = Place { line, ..Place::default() };
+        (
+            place,
+            format!("{} wrote {}", write["thread"].as_str().unwrap_or_default(), write["value"]),
+        )
+    };
+    let related = list(&object["last_writes"]).map(write).collect();
+    Reason { text: text.unwrap_or_default(), related, ..Reason::default() }
+}
+
+/// The read that is wrong: by itself, or because it is older than others on a cycle of transactions.
+fn of_database(object: &Value) -> Reason {
+    let on_cycle = list(&object["cycle"]).filter_map(|n| object["facts"].get(to_index(n)?));
+    let reads: Vec<&Value> = on_cycle.filter(|fact| fact["read"].is_object()).collect();
+    let wrong = reads.iter().rfind(|fact| fact["path"].is_array()).or(reads.last());
+    let wrong = wrong.map_or(&object["read"], |fact| &fact["read"]);
+    let line = wrong["line"].as_u64().or_else(|| first_line(object));
+    let text = object["anomaly_text"].as_str().map(|what| format!(": {what}"));
+    let place = Place { line, ..Place::default() };
+    Reason { text: text.unwrap_or_default(), place, ..Reason::default() }
+}
+
+fn to_index(n: &Value) -> Option<usize> {
+    n.as_u64().and_then(|n| usize::try_from(n).ok())
+}
+
 /// Which fences are in the way of a cycle of transactions, or that none is.
 fn fences(object: &Value) -> String {
     if object["model"] != "sc" && object["sc_serializable"] == "violated" {
@@ -155,7 +188,7 @@ fn shortened<'a>(whys: impl Iterator<Item = &'a str>) -> String {
 
 /// `t1 r x 1`.
 fn who(run: &Value, step: &Value) -> String {
-    let thread = step["thread"].as_u64().and_then(|thread| usize::try_from(thread).ok());
+    let thread = to_index(&step["thread"]);
     let thread = thread.and_then(|thread| run["threads"][thread]["name"].as_str());
     format!("{} {}", thread.unwrap_or_default(), step["text"].as_str().unwrap_or_default())
 }

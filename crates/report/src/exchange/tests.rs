@@ -138,6 +138,30 @@ fn files_of_a_crate_below() {
     assert!(github(exit).starts_with("::error file=c%3A%3At,"), "{}", github(exit));
 }
 
+/// What only the language asks for is not needed under a model, and who was interrupted reached no limit.
+#[test]
+fn what_is_asked_for_why() {
+    let asked = OBJECTS[4].replace(r#""what""#, r#""language":true,"what""#);
+    assert!(github(&asked).ends_with("seq_cst (for the rules of C11 and Rust)\n"), "{asked}");
+    let stopped = OBJECTS[3].replace(
+        r#""kind":"time""#,
+        r#""kind":"interrupted","message":"the search was interrupted""#,
+    );
+    let xml = junit_of_objects(&stopped);
+    assert!(xml.contains("run under TSO is not known: the search was interrupted"), "{xml}");
+}
+
+/// A value that nobody wrote stands where it is read, with who wrote before.
+#[test]
+fn a_value_that_nobody_wrote() {
+    let value = r#"{"file":"v","question":"history","model":"cc","verdict":"violated","kind":"value","message":"c1 read 9 from x, which nobody wrote","line":3,"column":1,"last_writes":[{"thread":"c0","value":5,"line":2}]}"#;
+    assert_eq!(
+        github(&[value, &value.replace("cc", "sc")].join("\n")),
+        "::error file=v,line=3,col=1,title=weakspot%3A history::history is violated under CC,SC: c1 \
+         read 9 from x, which nobody wrote%0Ac0 wrote 5 at v:2\n"
+    );
+}
+
 /// One exploration answers for several models: its time counts once, that of each question of its own.
 #[test]
 fn times_of_explorations() {

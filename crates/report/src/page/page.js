@@ -102,7 +102,7 @@ function showFix(a) {
   const fences = a.fences || [];
   if (!fences.length && !a.diff) return parts;
   parts.push(make("h3", {}, "The fix"));
-  if (fences.length) parts.push(make("ul", {}, fences.map((f) => make("li", {}, f.what ? `${f.file ? `${f.file}:${f.line}: ` : ""}${f.what}`
+  if (fences.length) parts.push(make("ul", {}, fences.map((f) => make("li", {}, f.what ? `${f.file ? `${f.file}:${f.line}: ` : ""}${f.what}${f.language ? " (for the rules of C11 and Rust)" : ""}`
     : `${f.thread ? `in ${f.thread}, ` : ""}${!f.before ? "behind " : f.before === f.after ? "before " : "between "}`, f.after && make("code", {}, f.after),
   f.before && f.before !== f.after && [" and ", make("code", {}, f.before)], f.line && !f.what ? ` (line ${f.line})` : ""))));
   if (a.diff) parts.push(showDiff(a.diff));
@@ -127,7 +127,10 @@ function showAnswer() {
     make("p", { class: "pills" }, pill(a, false), others.length > 0 && make("span", { class: "soft" }, " other models: "), others.map((b) => [pill(b, true), " "]))];
   if (a.proposition) parts.push(make("p", {}, "Condition: ", make("code", {}, `${a.condition} ${a.proposition}`)));
   if (a.message) parts.push(make("p", {}, a.message, a.line ? ` (line ${a.line}, column ${a.column})` : ""));
-  if (a.verdict === "error" && a.line && sources.has(a.file)) parts.push(showSource(a.file, new Map([[a.line, { kind: "access", words: "← here" }]]), null).box);
+  if (a.kind === "value") parts.push(make("p", {}, "No memory does that, so every model is violated. ", (a.last_writes || []).length
+    ? `The last writes to ${a.variable} before it: ${a.last_writes.map((w) => `${w.thread} wrote ${w.value} (line ${w.line})`).join(", ")}.`
+    : `Nothing was written to ${a.variable} before it.`));
+  if ((a.verdict === "error" || a.kind === "value") && a.line && sources.has(a.file)) parts.push(showSource(a.file, new Map([[a.line, { kind: "access", words: "← here" }]]), null).box);
   if (a.limit) parts.push(make("p", {}, `Gave up: ${typeof a.limit === "string" ? a.limit : Object.entries(a.limit).map(([k, v]) => `${k} ${v}`).join(", ")}`));
   if (a.question === "history") parts.push(...showLattice(a));
   const all = explained(a);

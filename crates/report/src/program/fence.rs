@@ -8,6 +8,7 @@ use weakspot_core::{Fence, Goal, Limit, Names, Program, Span, ThreadId, Verdict}
 
 use crate::answer::{Answer, Head, provable_note};
 use crate::json::of_program;
+use crate::program::robust::{pair, reordering};
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
 use crate::text::diff::unified_diff;
@@ -96,6 +97,7 @@ fn fence_text(a: &FenceAnswer<'_>, note: &str, paint: Paint) -> String {
         }
         (Verdict::Violated, None) if a.optimal => {
             let _ = writeln!(out, "is not {is}, and no fences make it so");
+            out.push_str(&inseparable(a));
             out.push_str(note);
         }
         (Verdict::Violated, None) => {
@@ -132,6 +134,26 @@ fn fence_text(a: &FenceAnswer<'_>, note: &str, paint: Paint) -> String {
         }
     }
     paint.headline(&out, verdict_at, a.head.verdict)
+}
+
+/// A run that misses the goal.
+fn missing(a: &FenceAnswer<'_>) -> Option<Run> {
+    let (program, schedule) = a.run?;
+    let show = Show { file: a.head.file, program, names: a.names, source: a.source };
+    of_schedule(show, a.head.model, schedule, true)
+}
+
+/// The store and the access of a run between which no fence can be put; nothing if SC has the run.
+fn inseparable(a: &FenceAnswer<'_>) -> String {
+    let Some(run) = missing(a) else { return String::new() };
+    let Some((store, access)) = pair(&run) else { return String::new() };
+    let place = store.line.map_or(String::new(), |line| format!(":{line}"));
+    let what = reordering(Some(&run), store, access);
+    let split = match store.span.is_some() && store.span == access.span {
+        true => "both are in one statement: split it, so that a fence can stand between the two",
+        false => "no fence can stand between the two",
+    };
+    format!("  {}{place}: {what}; {split}\n", plain(a.head.file))
 }
 
 fn fence_line(a: &FenceAnswer<'_>, fence: &FenceLine) -> String {
@@ -202,10 +224,7 @@ fn fence_json(a: &FenceAnswer<'_>) -> String {
             .filter(|diff| !diff.is_empty()),
         explored: a.searched,
         queries: a.queries,
-        run: a.run.and_then(|(program, schedule)| {
-            let show = Show { file: a.head.file, program, names: a.names, source: a.source };
-            of_schedule(show, a.head.model, schedule, true)
-        }),
+        run: missing(a),
     };
     of_program(&a.head, a.names, body)
 }

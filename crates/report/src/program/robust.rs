@@ -1,6 +1,7 @@
 //! Answers to whether a program is robust, as text and as JSON.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::run::of_schedule::of_schedule;
 use crate::text::diagnostic::excerpt_of_two;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, counted, plain};
-use crate::text::table::{Paint, Style, paragraph};
+use crate::text::table::{Paint, Style, paragraph, width};
 
 /// The answer for one program under one model.
 #[derive(Clone, Copy, Debug)]
@@ -129,13 +130,13 @@ fn robust_text(a: &RobustAnswer<'_>, style: Style) -> String {
 }
 
 /// The store and the access that are reordered: where the cycle begins.
-fn pair(run: &Run) -> Option<(&RunStep, &RunStep)> {
+pub(super) fn pair(run: &Run) -> Option<(&RunStep, &RunStep)> {
     let first = run.cycle.first()?;
     Some((run.step(first.from)?, run.step(first.to)?))
 }
 
 /// What overtakes what, in words.
-fn reordering(run: Option<&Run>, store: &RunStep, access: &RunStep) -> String {
+pub(super) fn reordering(run: Option<&Run>, store: &RunStep, access: &RunStep) -> String {
     let what = match access.kind {
         StepKind::Load => "load of",
         StepKind::Update => "atomic update of",
@@ -169,12 +170,6 @@ fn snippet(
 ) -> String {
     let (Some(first), Some(second)) = (store.span, access.span) else { return String::new() };
     let (text, line, marked) = excerpt_of_two(a.source, [first, second]);
-    // What is too long for the line is marked where it begins.
-    let most = style.columns() - MARGIN;
-    let [first, second] = marked.map(|span| {
-        let end = text.floor_char_boundary(span.end.min(span.start + most));
-        span.start..end.max(span.start)
-    });
     let thread = run.thread(store.thread);
     let buffered = format!("this store is still in the buffer of {thread}");
     let done = match access.kind {
@@ -182,16 +177,36 @@ fn snippet(
         StepKind::Update => "when this atomic update is already done",
         _ => "when this store has already reached memory",
     };
-    let snippet = Snippet::source(text)
-        .path(plain(a.head.file))
-        .line_start(line)
-        .annotation(AnnotationKind::Primary.span(first).label(buffered))
-        .annotation(AnnotationKind::Primary.span(second).label(done));
-    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
-    let renderer = renderer.term_width(style.columns());
-    let mut out = renderer.render(&[Group::with_level(Level::ERROR).element(snippet)]);
-    out.push('\n');
-    out
+    let drawn = |most: usize, color: bool, apart: bool| {
+        // What is too long for the line is marked where it begins.
+        let mark = |span: &Range<usize>, label: &str| {
+            let end = text.floor_char_boundary(span.end.min(span.start + most));
+            AnnotationKind::Primary.span(span.start..end.max(span.start)).label(label.to_owned())
+        };
+        let marks = [mark(&marked[0], &buffered), mark(&marked[1], done)];
+        let snippet = || Snippet::source(&text).path(plain(a.head.file)).line_start(line);
+        let level = || Group::with_level(Level::ERROR);
+        let group = match apart {
+            true => marks
+                .into_iter()
+                .fold(level(), |group, mark| group.element(snippet().annotation(mark))),
+            false => level().element(snippet().annotations(marks)),
+        };
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(style.columns()).render(&[group]) + "\n"
+    };
+    // Two marks on one line are drawn apart where they do not fit beside each other.
+    let most = style.columns().saturating_sub(MARGIN);
+    let ways = [(most, false), (most / 2, false), (most, true), (most / 2, true), (most / 4, true)];
+    let fits = |&(most, apart): &(usize, bool)| {
+        // No mark makes the name of the file shorter.
+        let names =
+            |line: &&str| ["-->", ":::"].contains(&line.trim_start().get(..3).unwrap_or(""));
+        let drawn = drawn(most, false, apart);
+        drawn.lines().filter(|line| !names(line)).all(|line| width(line) <= style.columns())
+    };
+    let (most, apart) = ways.into_iter().find(fits).unwrap_or((1, true));
+    drawn(most, style.color, apart)
 }
 
 /// The answer as one line of JSON. `store` and `load` are the reordered pair; `load` may be a store

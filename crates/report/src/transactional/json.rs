@@ -110,7 +110,9 @@ impl OperationJson {
     fn of(show: &Show<'_>, op: u32) -> OperationJson {
         let txn = show.history.txn_of(op);
         let operation = op - show.history.of_txn(txn).start;
-        OperationJson { txn: TxnJson::of(show, txn), operation, op: show.op(op) }
+        let line = show.lines.get(op as usize).copied();
+        let txn = TxnJson::of(show, txn).map(|txn| TxnJson { line, ..txn });
+        OperationJson { txn, operation, op: show.op(op) }
     }
 }
 

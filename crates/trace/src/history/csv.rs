@@ -566,6 +566,15 @@ impl<'a> Row<'a> {
         match cursor.integer("a number") {
             Ok(value) if cursor.at == prefixed.len() => Ok(value),
             Err(Stop::More) => Err(Stop::More),
+            _ if is_whole(&prefixed) => fault(
+                at,
+                format!(
+                    "expected a number, found `{text}`, which does not fit into 64 bits with a \
+                     sign: {} to {}, or up to 16 hexadecimal digits, which are the bits",
+                    i64::MIN,
+                    i64::MAX
+                ),
+            ),
             _ => {
                 let expected = "a number: decimal, or hexadecimal behind 0x, or in a column that is \
                                 called `data:hex` and so on";
@@ -591,6 +600,13 @@ impl<'a> Row<'a> {
         let value = |at, text: &str| self.sized(What::Data, at, text.trim(), size);
         Ok((value(at, old)?, value(new_at, new)?))
     }
+}
+
+/// Whether a text has the form of a number, perhaps of one that is too large.
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let all = |digits: &str, base| !digits.is_empty() && digits.chars().all(|c| c.is_digit(base));
+    all(digits, 10) || digits.strip_prefix("0x").is_some_and(|digits| all(digits, 16))
 }
 
 fn kind(word: &str) -> Option<OpKind> {

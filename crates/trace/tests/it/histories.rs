@@ -714,6 +714,7 @@ fn tables() {
         "core,op,addr,data,size\n0,W,0x10,-1,16\n",
         "core,op,addr,data,size\n0,W,0xfffffffffffffffc,1,4\n0,W,0xfffffffffffffffe,1,4\n",
         "core,op,addr,core,data\n",
+        "core,op,addr,data\n0,W,x,18446744073709551615\n",
         "core,op,data\n0,W,1\n",
         "0,W,x,1\n",
         "core,op,what,data,when\n0,W,x,1,2\n",
@@ -732,7 +733,7 @@ fn tables() {
             line 2, column 1: expected 4 columns, found 3; a column of the name - is not used
             line 2, column 1: expected 4 columns, found 5; a column of the name - is not used
             line 2, column 7: expected a number: decimal, or hexadecimal behind 0x, or in a column that is called `data:hex` and so on, found `ff`
-            line 2, column 7: expected a number: decimal, or hexadecimal behind 0x, or in a column that is called `data:hex` and so on, found `0x12345678901234567`
+            line 2, column 7: expected a number, found `0x12345678901234567`, which does not fit into 64 bits with a sign: -9223372036854775808 to 9223372036854775807, or up to 16 hexadecimal digits, which are the bits
             line 2, column 3: expected R, read, load or ld, W, write, store or st, rmw, amo, swap or cas, or fence, found `BR`
             line 2, column 5: expected a decimal address, or a hexadecimal one behind 0x or in a column that is called `addr:hex`, found `0010`
             line 2, column 7: a line without an address
@@ -753,6 +754,7 @@ fn tables() {
             line 2, column 10: negative values of more than 8 bytes are not compared yet
             line 3, column 26: 4 bytes at 0xfffffffffffffffe do not end within 64 bits
             line 1, column 1: two columns are the core
+            line 2, column 7: expected a number, found `18446744073709551615`, which does not fit into 64 bits with a sign: -9223372036854775808 to 9223372036854775807, or up to 16 hexadecimal digits, which are the bits
             line 1, column 1: no column is the addr; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
             line 1, column 1: expected a first line that names the columns, such as `cycle,core,op,addr,data`, or --columns
             line 1, column 9: `what`, `when` are no names of columns; expected columns of start, end, cycle, core, op, addr, data, old, size and - (not used)
