@@ -18,7 +18,7 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub(crate) struct Symbols {
     modules: Vec<Module>,
-    /// Paths below this folder are place from there on.
+    /// Paths below this folder are named from there on.
     root: Option<PathBuf>,
     /// What was asked for before: many steps are in the same places.
     known: RefCell<HashMap<Place, Vec<Frame>>>,
@@ -87,7 +87,7 @@ impl Frame {
 }
 
 impl Symbols {
-    /// Paths are place from a folder on, if it is not the current one.
+    /// Paths are named from a folder on, if it is not the current one.
     pub(crate) fn below(root: Option<PathBuf>) -> Symbols {
         Symbols { root, ..Symbols::default() }
     }
