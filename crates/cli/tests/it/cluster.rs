@@ -168,10 +168,10 @@ fn what_takes_one_process_is_refused() {
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             cilk SC holds: no assertion fails, the final states are as asked (576 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
-            clh-3 SC holds: the forbidden control points are never reached together (1200 nodes searched)
+            clh-3 SC holds: the forbidden control points are never reached together (384 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
-            clh-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
-            clh SC holds: the forbidden control points are never reached together, the final states are as asked (189 nodes searched)
+            clh-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (94 nodes searched)
+            clh SC holds: the forbidden control points are never reached together, the final states are as asked (95 nodes searched)
             dekker-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
             dekker-robust SC holds: the forbidden control points are never reached together, the final states are as asked (343 nodes searched)
             dekker-simple-fenced SC holds: the forbidden control points are never reached together (9 nodes searched)
@@ -195,9 +195,9 @@ fn what_takes_one_process_is_refused() {
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             mcs-4 SC holds: the forbidden control points are never reached together (2045 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
-            mcs-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
+            mcs-fenced SC holds: the forbidden control points are never reached together, the final states are as asked (529 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
-            mcs SC holds: the forbidden control points are never reached together, the final states are as asked (1043 nodes searched)
+            mcs SC holds: the forbidden control points are never reached together, the final states are as asked (534 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             ms2-fenced SC holds: no assertion fails, the final states are as asked (312 nodes searched)
             ms2 SC holds: no assertion fails, the final states are as asked (312 nodes searched)

@@ -4,6 +4,7 @@
 pub(crate) mod frame;
 pub(crate) mod independence;
 pub(crate) mod kept;
+mod kinds;
 pub(crate) mod moves;
 pub(crate) mod normal;
 pub(crate) mod packed;

@@ -90,7 +90,8 @@ impl Class {
         for &addr in &self.addrs[i] {
             let Some(loc) = threads.locs.find(addr) else { continue };
             let value = threads.locs.value(loc, row[frame.value(loc)]);
-            add(match self.ids.iter().position(|&id| id == value) {
+            let number = self.ids.iter().position(|&id| id == value);
+            add(match number.filter(|_| self.holds_number(addr)) {
                 Some(j) if j == i => 1 << 40,
                 Some(_) => 1 << 41,
                 None => value as u64,
@@ -101,7 +102,10 @@ impl Class {
             fields.locs.iter().for_each(|&f| add(u64::from(row[frame.field(f)] == loc + 1)));
         }
         if let Some(&id) = self.ids.get(i) {
-            let holds = |loc: u32, at: usize| u64::from(threads.locs.value(loc, row[at]) == id);
+            let holds = |loc: u32, at: usize| {
+                let is_id = threads.locs.value(loc, row[at]) == id;
+                u64::from(is_id && self.holds_number(threads.locs.addr(loc)))
+            };
             let (locs, known) = (frame.locs(row), threads.locs.known_at_once());
             for loc in locs.start..locs.end.min(known) {
                 add(holds(loc, frame.value(loc)));
@@ -170,13 +174,13 @@ impl Class {
             let target = self.members[to[i]];
             moved[target] = match threads.twin(self, t, row[t], target)? {
                 Some(twin) => twin,
-                None => threads.counterpart(t, row[t], target, &value_of)?,
+                None => threads.counterpart(self, t, row[t], target, &value_of)?,
             };
         }
         // Threads outside of the class may know its members by their numbers.
         if !self.ids.is_empty() {
             for t in (0..frame.n).filter(|t| !self.members.contains(t)) {
-                moved[t] = threads.counterpart(t, row[t], t, &value_of)?;
+                moved[t] = threads.counterpart(self, t, row[t], t, &value_of)?;
             }
         }
         let thread_fields = fields.threads.iter().map(|&f| frame.field(f));
@@ -202,7 +206,10 @@ impl Class {
             let target = loc_of(loc);
             let number = |n: u32| {
                 let value = threads.locs.value(loc, n);
-                let moved = value_of(value);
+                let moved = match self.holds_number(threads.locs.addr(loc)) {
+                    true => value_of(value),
+                    false => value,
+                };
                 if target == loc && moved == value {
                     return Ok(n);
                 }

@@ -154,7 +154,8 @@ impl<'p, W: Watch> Product<'p, W> {
     /// that have some of them for their own, or whose numbers may be in them, keep their places.
     pub(crate) fn with_symmetry_that_keeps(mut self, addrs: &[Value]) -> Product<'p, W> {
         self.symmetry.classes.retain(|class| {
-            class.ids.is_empty() && class.addrs.iter().flatten().all(|a| !addrs.contains(a))
+            let is_plain = |&a: &Value| class.ids.is_empty() || !class.holds_number(a);
+            addrs.iter().all(is_plain) && class.addrs.iter().flatten().all(|a| !addrs.contains(a))
         });
         self
     }

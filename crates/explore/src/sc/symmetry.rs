@@ -8,12 +8,18 @@
 //! array that threads have by their numbers (as in `next[pred]`, see [`Indexed`]) and for pointers that
 //! are only passed on (as the nodes of a queue lock): there a number is the address of its cell.
 //!
+//! Numbers and other values are told apart by where they are: `kinds.rs` says which registers and
+//! locations may hold the same values, so that a counter that is 2 does not change when the threads
+//! that go by 1 and 2 do.
+//!
 //! Of all rows that differ only in the places of interchangeable threads one is searched: the one
 //! whose threads are in the order of what they look like from outside. Threads that look the same
 //! but differ in what they know of others may still be told apart; that costs states, never
 //! answers.
 
-use weakspot_core::{BinOp, Expr, Instr, PointId, Program, Thread, UnOp, Value};
+use weakspot_core::{BinOp, Expr, Instr, PointId, Program, RegId, Thread, UnOp, Value};
+
+use crate::sc::kinds::{Context, Kind, Kinds, each_constant};
 
 /// The classes of interchangeable threads, those with at least two members.
 #[derive(Clone, Debug, Default)]
@@ -29,21 +35,32 @@ pub(crate) struct Class {
     pub(crate) ids: Vec<Value>,
     /// The addresses that belong to each member, in the same order for all.
     pub(super) addrs: Vec<Vec<Value>>,
+    /// Where no numbers of threads are.
+    plain: Plain,
+}
+
+/// The registers of each thread and the declared addresses that hold no numbers of threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Plain {
+    regs: Vec<Vec<bool>>,
+    addrs: Vec<Value>,
 }
 
 impl Symmetry {
     /// The symmetry of `program`.
     pub(crate) fn of(program: &Program) -> Symmetry {
+        let kinds = Kinds::of(program);
         let mut classes: Vec<Class> = Vec::new();
         'threads: for t in 0..program.threads.len() {
             for class in &mut classes {
-                if let Some(swap) = Swap::of(program, class.members[0], t)
+                if let Some(swap) = Swap::of(program, &kinds, class.members[0], t)
                     && class.join(t, &swap)
                 {
                     continue 'threads;
                 }
             }
-            classes.push(Class { members: vec![t], ids: Vec::new(), addrs: vec![Vec::new()] });
+            let (ids, addrs, plain) = (Vec::new(), vec![Vec::new()], Plain::default());
+            classes.push(Class { members: vec![t], ids, addrs, plain });
         }
         classes.retain(|c| c.members.len() > 1);
         Symmetry { classes }
@@ -56,6 +73,16 @@ impl Symmetry {
 }
 
 impl Class {
+    /// Whether a register of a thread may hold the number of a member.
+    pub(crate) fn has_number(&self, thread: usize, reg: usize) -> bool {
+        !self.plain.regs[thread][reg]
+    }
+
+    /// Whether the location at an address may hold the number of a member.
+    pub(crate) fn holds_number(&self, addr: Value) -> bool {
+        self.plain.addrs.binary_search(&addr).is_err()
+    }
+
     /// Adds thread `t`, which changes places with the first member by `swap`; false if the others
     /// go by something else.
     fn join(&mut self, t: usize, swap: &Swap) -> bool {
@@ -67,7 +94,8 @@ impl Class {
             _ => return false,
         };
         let first = self.members.len() == 1;
-        let fits = self.ids.first().copied() == id && self.addrs[0] == own;
+        let fits =
+            self.ids.first().copied() == id && self.addrs[0] == own && self.plain == swap.plain();
         let fresh = self.addrs.iter().flatten().all(|a| !others.contains(a))
             && self.ids.iter().all(|&v| Some(v) != other);
         if !(first || fits && fresh) {
@@ -76,6 +104,7 @@ impl Class {
         if first {
             self.ids = id.into_iter().collect();
             self.addrs[0] = own;
+            self.plain = swap.plain();
         }
         self.members.push(t);
         self.ids.extend(other);
@@ -85,23 +114,29 @@ impl Class {
 }
 
 /// A swap of two threads that maps the program to itself.
-struct Swap {
-    /// Values that change places.
+struct Swap<'p> {
+    program: &'p Program,
+    kinds: &'p Kinds,
+    /// The kinds of values among which numbers are.
+    swapping: Vec<bool>,
+    /// Values that change places, where there are numbers.
     values: Vec<(Value, Value)>,
     /// Addresses that change places.
     addrs: Vec<(Value, Value)>,
 }
 
-impl Swap {
+impl<'p> Swap<'p> {
     /// The swap of threads `a` and `b`, if there is one.
-    fn of(program: &Program, a: usize, b: usize) -> Option<Swap> {
-        let mut swap = Swap { values: Vec::new(), addrs: Vec::new() };
-        swap.pair_threads(&program.threads[a], &program.threads[b])?;
+    fn of(program: &'p Program, kinds: &'p Kinds, a: usize, b: usize) -> Option<Swap<'p>> {
+        let swapping = vec![false; kinds.count()];
+        let (values, addrs) = (Vec::new(), Vec::new());
+        let mut swap = Swap { program, kinds, swapping, values, addrs };
+        swap.pair_threads(a, b)?;
         swap.values.retain(|(x, y)| x != y);
         swap.addrs.retain(|(x, y)| x != y);
         swap.values.sort_unstable();
         swap.values.dedup();
-        if has_pointers(program) {
+        if swap.has_pointers() {
             swap.addrs.extend_from_slice(&swap.values);
         }
         swap.addrs.sort_unstable();
@@ -122,109 +157,118 @@ impl Swap {
         once(&mut swap.addrs);
         let good = one_to_one(&swap.values)
             && one_to_one(&swap.addrs)
-            && swap.is_equivariant(program)
-            && swap.keeps(program, a, b);
+            && swap.is_equivariant()
+            && swap.keeps(a, b);
         good.then_some(swap)
     }
 
-    fn value(&self, v: Value) -> Value {
-        swapped(&self.values, v)
+    /// What a value among those of a kind becomes.
+    fn value(&self, kind: Option<Kind>, v: Value) -> Value {
+        match kind {
+            Some(kind) if self.swapping[kind] => swapped(&self.values, v),
+            _ => v,
+        }
+    }
+
+    fn swaps(&self, kind: Option<Kind>) -> bool {
+        kind.is_some_and(|kind| self.swapping[kind])
+    }
+
+    fn plain(&self) -> Plain {
+        let Swap { program, kinds, .. } = self;
+        let of_thread = |(t, thread): (usize, &Thread)| {
+            (0..thread.regs.len()).map(|reg| !self.swapping[kinds.reg(t, reg)]).collect()
+        };
+        let addrs = program.locs.iter().map(|loc| loc.addr);
+        Plain {
+            regs: program.threads.iter().enumerate().map(of_thread).collect(),
+            addrs: addrs.filter(|&a| !self.swaps(kinds.at(a))).collect(),
+        }
     }
 
     /// Notes the constants in which two threads differ; `None` if they differ in more.
-    fn pair_threads(&mut self, a: &Thread, b: &Thread) -> Option<()> {
-        let same =
-            a.entry == b.entry && a.points.len() == b.points.len() && a.regs.len() == b.regs.len();
+    fn pair_threads(&mut self, a: usize, b: usize) -> Option<()> {
+        let Swap { program, kinds, .. } = *self;
+        let (first, second) = (&program.threads[a], &program.threads[b]);
+        let same = first.entry == second.entry
+            && first.points.len() == second.points.len()
+            && first.regs.len() == second.regs.len();
         if !same {
             return None;
         }
-        self.values.extend(a.regs.iter().copied().zip(b.regs.iter().copied()));
-        for (p, q) in a.points.iter().zip(&b.points) {
-            if p.edges.len() != q.edges.len() {
-                return None;
+        for (reg, (&x, &y)) in first.regs.iter().zip(&second.regs).enumerate() {
+            self.pair(Context::Value(Some(kinds.reg(a, reg))), x, y)?;
+        }
+        let constants = |t: usize| {
+            let mut all = Vec::new();
+            let mut thread = program.threads[t].clone();
+            for edge in thread.points.iter_mut().flat_map(|p| &mut p.edges) {
+                each_constant(kinds, t, &mut edge.instr, &mut |v, context| all.push((*v, context)));
             }
-            for (e, f) in p.edges.iter().zip(&q.edges) {
-                if e.to != f.to {
-                    return None;
-                }
-                self.pair_instrs(&e.instr, &f.instr)?;
-            }
+            all
+        };
+        let (of_first, of_second) = (constants(a), constants(b));
+        if of_first.len() != of_second.len() {
+            return None;
+        }
+        for ((x, context), (y, _)) in of_first.into_iter().zip(of_second) {
+            self.pair(context, x, y)?;
         }
         Some(())
     }
 
-    fn pair_instrs(&mut self, a: &Instr, b: &Instr) -> Option<()> {
-        match (a, b) {
-            (Instr::Assign { reg: r, value: v }, Instr::Assign { reg: s, value: w }) if r == s => {
-                self.pair_exprs(v, w)
+    fn pair(&mut self, context: Context, x: Value, y: Value) -> Option<()> {
+        match context {
+            Context::Address => self.addrs.push((x, y)),
+            _ if x == y => {}
+            Context::Value(Some(kind)) => {
+                self.swapping[kind] = true;
+                self.values.push((x, y));
             }
-            (Instr::Assume(v), Instr::Assume(w)) | (Instr::Assert(v), Instr::Assert(w)) => {
-                self.pair_exprs(v, w)
-            }
-            (Instr::Load { reg: r, addr: x }, Instr::Load { reg: s, addr: y }) if r == s => {
-                self.pair_addrs(x, y)
-            }
-            (Instr::Store { addr: x, value: v }, Instr::Store { addr: y, value: w }) => {
-                self.pair_addrs(x, y)?;
-                self.pair_exprs(v, w)
-            }
-            (
-                Instr::Update { reg: r, addr: x, value: v },
-                Instr::Update { reg: s, addr: y, value: w },
-            ) if r == s => {
-                self.pair_addrs(x, y)?;
-                self.pair_exprs(v, w)
-            }
-            _ => (a == b).then_some(()),
-        }
-    }
-
-    fn pair_addrs(&mut self, a: &Expr, b: &Expr) -> Option<()> {
-        match (a, b) {
-            (Expr::Const(x), Expr::Const(y)) => self.addrs.push((*x, *y)),
-            _ => return (a == b).then_some(()),
-        }
-        Some(())
-    }
-
-    fn pair_exprs(&mut self, a: &Expr, b: &Expr) -> Option<()> {
-        match (a, b) {
-            (Expr::Const(x), Expr::Const(y)) => self.values.push((*x, *y)),
-            (Expr::Unary(o, x), Expr::Unary(p, y)) if o == p => self.pair_exprs(x, y)?,
-            (Expr::Binary(o, w, x), Expr::Binary(p, y, z)) if o == p => {
-                self.pair_exprs(w, y)?;
-                self.pair_exprs(x, z)?;
-            }
-            (Expr::Select(x), Expr::Select(y)) => {
-                self.pair_exprs(&x.0, &y.0)?;
-                self.pair_exprs(&x.1, &y.1)?;
-                self.pair_exprs(&x.2, &y.2)?;
-            }
-            _ => return (a == b).then_some(()),
+            Context::Value(None) => return None,
         }
         Some(())
     }
 
     /// Whether what the program computes does not depend on which of the swapped numbers it meets:
     /// they are only copied and compared for equality.
-    fn is_equivariant(&self, program: &Program) -> bool {
-        let instrs = || program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
-        let plain_addr = |e: &Expr| match e {
+    fn is_equivariant(&self) -> bool {
+        let kinds = self.kinds;
+        let plain_addr = |t: usize, e: &Expr| match e {
             Expr::Const(_) => true,
-            Expr::Reg(_) => self.swaps_pointers(),
-            e => Indexed::of(e).is_some_and(|cells| self.swaps_cells(&cells)),
+            Expr::Reg(reg) => match self.swapping[kinds.reg(t, reg.index())] {
+                true => self.swaps_pointers(),
+                // Nothing that such a pointer can point to moves.
+                false => {
+                    let all = kinds.constants(kinds.reg(t, reg.index()));
+                    let stays = |&v: &Value| swapped(&self.addrs, v) == v;
+                    self.addrs.is_empty() || all.is_some_and(|all| all.iter().all(stays))
+                }
+            },
+            e => Indexed::of(e).is_some_and(|cells| {
+                self.swaps_cells(&cells, Some(kinds.reg(t, cells.reg.index())))
+            }),
         };
-        let swaps = !self.values.is_empty();
-        instrs().all(|edge| match &edge.instr {
-            Instr::Assign { value, .. } => !swaps || self.copies(value),
-            Instr::Assume(e) | Instr::Assert(e) => !swaps || self.decides(e),
-            Instr::Choose { low, high, .. } => self
-                .values
-                .iter()
-                .all(|&(x, y)| (low..=high).contains(&&x) == (low..=high).contains(&&y)),
-            Instr::Load { addr, .. } => self.is_nothing() || plain_addr(addr),
-            Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
-                (self.is_nothing() || plain_addr(addr)) && (!swaps || self.copies(value))
+        let threads = self.program.threads.iter().enumerate();
+        let mut edges = threads.flat_map(|(t, th)| {
+            th.points.iter().flat_map(move |p| p.edges.iter().map(move |e| (t, e)))
+        });
+        edges.all(|(t, edge)| match &edge.instr {
+            Instr::Assign { reg, value } => self.copies(t, value, Some(kinds.reg(t, reg.index()))),
+            Instr::Assume(e) | Instr::Assert(e) => self.decides(t, e),
+            Instr::Choose { reg, low, high } => {
+                !self.swapping[kinds.reg(t, reg.index())]
+                    || (self.values.iter())
+                        .all(|&(x, y)| (low..=high).contains(&&x) == (low..=high).contains(&&y))
+            }
+            Instr::Load { addr, .. } => self.is_nothing() || plain_addr(t, addr),
+            Instr::Store { addr, value } => {
+                (self.is_nothing() || plain_addr(t, addr))
+                    && self.copies(t, value, kinds.stored(t, addr))
+            }
+            Instr::Update { reg, addr, value } => {
+                (self.is_nothing() || plain_addr(t, addr))
+                    && self.copies(t, value, Some(kinds.reg(t, reg.index())))
             }
             Instr::Nop | Instr::Fence(_) | Instr::Lock | Instr::Unlock => true,
         })
@@ -232,9 +276,10 @@ impl Swap {
 
     /// Whether the cell of a number, with addresses swapped, is the cell of the swapped number, for
     /// all numbers: those that have a cell, those that are swapped, and all others.
-    fn swaps_cells(&self, cells: &Indexed) -> bool {
-        let moved =
-            |v: Value| swapped(&self.addrs, cells.of_value(v)) == cells.of_value(self.value(v));
+    fn swaps_cells(&self, cells: &Indexed, kind: Option<Kind>) -> bool {
+        let moved = |v: Value| {
+            swapped(&self.addrs, cells.of_value(v)) == cells.of_value(self.value(kind, v))
+        };
         let ids = self.values.iter().flat_map(|&(x, y)| [x, y]);
         cells.numbers().chain(ids).all(moved)
             && swapped(&self.addrs, cells.outside) == cells.outside
@@ -243,42 +288,68 @@ impl Swap {
     /// Whether numbers and addresses are swapped alike.
     fn swaps_pointers(&self) -> bool {
         let mut all = self.values.iter().chain(&self.addrs).flat_map(|&(x, y)| [x, y]);
-        all.all(|v| self.value(v) == swapped(&self.addrs, v))
+        all.all(|v| swapped(&self.values, v) == swapped(&self.addrs, v))
     }
 
     fn is_nothing(&self) -> bool {
         self.values.is_empty() && self.addrs.is_empty()
     }
 
+    /// Whether 0 or 1 is the number of a thread that changes places.
     fn moves(&self, v: Value) -> bool {
-        self.value(v) != v
+        swapped(&self.values, v) != v
     }
 
-    /// The value of the expression, with numbers swapped, is its value on swapped numbers.
-    fn copies(&self, e: &Expr) -> bool {
+    /// The value of the expression, with numbers swapped, is its value on swapped numbers, where
+    /// values of this kind are expected.
+    fn copies(&self, t: usize, e: &Expr, kind: Option<Kind>) -> bool {
+        if !self.swaps(kind) {
+            return self.is_same(t, e);
+        }
         match e {
-            Expr::Const(_) | Expr::Reg(_) => true,
+            Expr::Const(_) => true,
+            Expr::Reg(reg) => self.swapping[self.kinds.reg(t, reg.index())],
             Expr::Select(parts) => {
-                self.decides(&parts.0) && self.copies(&parts.1) && self.copies(&parts.2)
+                self.decides(t, &parts.0)
+                    && self.copies(t, &parts.1, kind)
+                    && self.copies(t, &parts.2, kind)
             }
             // 0 or 1.
-            _ => self.decides(e) && !self.moves(0) && !self.moves(1),
+            _ => is_truth(e) && self.decides(t, e) && !self.moves(0) && !self.moves(1),
+        }
+    }
+
+    /// The value of the expression is the same on swapped numbers: it is computed from others.
+    fn is_same(&self, t: usize, e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) => true,
+            Expr::Reg(reg) => !self.swapping[self.kinds.reg(t, reg.index())],
+            Expr::Select(parts) => {
+                self.decides(t, &parts.0) && self.is_same(t, &parts.1) && self.is_same(t, &parts.2)
+            }
+            _ if is_truth(e) => self.decides(t, e),
+            Expr::Unary(_, e) => self.is_same(t, e),
+            Expr::Binary(_, l, r) => self.is_same(t, l) && self.is_same(t, r),
         }
     }
 
     /// Whether the expression is true does not change when numbers are swapped.
-    fn decides(&self, e: &Expr) -> bool {
+    fn decides(&self, t: usize, e: &Expr) -> bool {
         match e {
-            Expr::Unary(UnOp::Not, e) => self.decides(e),
-            Expr::Binary(BinOp::And | BinOp::Or, l, r) => self.decides(l) && self.decides(r),
-            Expr::Binary(BinOp::Eq | BinOp::Ne, l, r) => self.copies(l) && self.copies(r),
-            Expr::Const(_) | Expr::Reg(_) => !self.moves(0),
-            _ => false,
+            Expr::Unary(UnOp::Not, e) => self.decides(t, e),
+            Expr::Binary(BinOp::And | BinOp::Or, l, r) => self.decides(t, l) && self.decides(t, r),
+            Expr::Binary(BinOp::Eq | BinOp::Ne, l, r) => {
+                let kind = self.kinds.compared(t, l, r);
+                self.copies(t, l, kind) && self.copies(t, r, kind)
+            }
+            Expr::Reg(reg) if self.swapping[self.kinds.reg(t, reg.index())] => !self.moves(0),
+            e => self.is_same(t, e),
         }
     }
 
     /// Whether the swap maps everything in the program to what is there.
-    fn keeps(&self, program: &Program, a: usize, b: usize) -> bool {
+    fn keeps(&self, a: usize, b: usize) -> bool {
+        let Swap { program, kinds, .. } = self;
         let place = |t: usize| {
             if t == a {
                 b
@@ -289,17 +360,19 @@ impl Swap {
             }
         };
         let threads = (0..program.threads.len())
-            .all(|t| self.thread(&program.threads[t]) == without_spans(&program.threads[place(t)]));
+            .all(|t| self.thread(t) == without_spans(&program.threads[place(t)]));
         let mut locs: Vec<_> = program.locs.clone();
         for loc in &mut locs {
+            let kind = kinds.at(loc.addr);
             loc.addr = swapped(&self.addrs, loc.addr);
-            loc.init.iter_mut().for_each(|v| *v = self.value(*v));
+            loc.init.iter_mut().for_each(|v| *v = self.value(kind, *v));
             loc.init.sort_unstable();
         }
         locs.sort_by_key(|l| l.addr);
         let mut expected = program.locs.clone();
         expected.iter_mut().for_each(|l| l.init.sort_unstable());
-        let ranges = program.locs.iter().filter_map(|l| l.range).all(|(low, high)| {
+        let with_numbers = program.locs.iter().filter(|loc| self.swaps(kinds.at(loc.addr)));
+        let ranges = with_numbers.filter_map(|l| l.range).all(|(low, high)| {
             let inside = |v: Value| (low..=high).contains(&v);
             self.values.iter().all(|&(x, y)| inside(x) == inside(y))
         });
@@ -310,62 +383,80 @@ impl Swap {
                 (0..combination.len()).map(|t| combination[place(t)]).collect();
             program.forbidden.contains(&swapped)
         });
-        threads && locs == expected && ranges && zero && forbidden
+        threads && locs == expected && ranges && zero && forbidden && self.keeps_kinds(&place)
+    }
+
+    /// Whether numbers go to where numbers are.
+    fn keeps_kinds(&self, place: &dyn Fn(usize) -> usize) -> bool {
+        let Swap { program, kinds, .. } = self;
+        let regs = program.threads.iter().enumerate().all(|(t, thread)| {
+            let swaps = |t: usize, reg: usize| self.swapping[kinds.reg(t, reg)];
+            (0..thread.regs.len()).all(|reg| swaps(t, reg) == swaps(place(t), reg))
+        });
+        let locs = program.locs.iter().all(|loc| {
+            let to = swapped(&self.addrs, loc.addr);
+            self.swaps(kinds.at(loc.addr)) == self.swaps(kinds.at(to))
+        });
+        regs && locs
     }
 
     /// The code of a thread with everything swapped, without places in the source.
-    fn thread(&self, thread: &Thread) -> Thread {
-        let mut thread = without_spans(thread);
-        thread.regs.iter_mut().for_each(|v| *v = self.value(*v));
+    fn thread(&self, t: usize) -> Thread {
+        let mut thread = without_spans(&self.program.threads[t]);
+        for (reg, v) in thread.regs.iter_mut().enumerate() {
+            *v = self.value(Some(self.kinds.reg(t, reg)), *v);
+        }
         for edge in thread.points.iter_mut().flat_map(|p| &mut p.edges) {
-            match &mut edge.instr {
-                Instr::Assign { value, .. } | Instr::Assume(value) | Instr::Assert(value) => {
-                    map_constants(value, &|v| self.value(v));
-                }
-                Instr::Load { addr, .. } => self.swap_address(addr),
-                Instr::Store { addr, value } | Instr::Update { addr, value, .. } => {
-                    self.swap_address(addr);
-                    map_constants(value, &|v| self.value(v));
-                }
-                _ => {}
-            }
+            // Computed addresses stay: what they are computed from is swapped.
+            each_constant(self.kinds, t, &mut edge.instr, &mut |v, context| match context {
+                Context::Address => *v = swapped(&self.addrs, *v),
+                Context::Value(kind) => *v = self.value(kind, *v),
+            });
         }
         thread
     }
 
-    /// Computed addresses stay: what they are computed from is swapped.
-    fn swap_address(&self, addr: &mut Expr) {
-        if let Expr::Const(addr) = addr {
-            *addr = swapped(&self.addrs, *addr);
-        }
+    /// Whether some address is what a register holds that may be a number.
+    fn has_pointers(&self) -> bool {
+        let threads = self.program.threads.iter().enumerate();
+        let mut edges = threads.flat_map(|(t, th)| {
+            th.points.iter().flat_map(move |p| p.edges.iter().map(move |e| (t, e)))
+        });
+        edges.any(|(t, edge)| match &edge.instr {
+            Instr::Load { addr: Expr::Reg(reg), .. }
+            | Instr::Store { addr: Expr::Reg(reg), .. }
+            | Instr::Update { addr: Expr::Reg(reg), .. } => {
+                self.swapping[self.kinds.reg(t, reg.index())]
+            }
+            _ => false,
+        })
     }
 }
 
-/// Whether some address is what a register holds.
-fn has_pointers(program: &Program) -> bool {
-    let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
-    edges.any(|edge| match &edge.instr {
-        Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
-            matches!(addr, Expr::Reg(_))
-        }
-        _ => false,
-    })
+/// Whether an expression is 0 or 1, whatever is in registers.
+fn is_truth(e: &Expr) -> bool {
+    matches!(
+        e,
+        Expr::Unary(UnOp::Not, _)
+            | Expr::Binary(BinOp::And | BinOp::Or | BinOp::Eq | BinOp::Ne, ..)
+    )
 }
 
 /// The address of a cell of an array, as front ends write it for `a[r]`: `base + r` if r is in
 /// `first..end`, else `outside`.
-struct Indexed {
+pub(super) struct Indexed {
+    pub(super) reg: RegId,
     base: Value,
     first: Value,
     end: Value,
-    outside: Value,
+    pub(super) outside: Value,
 }
 
 /// Longer arrays are not looked at cell by cell.
 const MOST_CELLS: Value = 4096;
 
 impl Indexed {
-    fn of(e: &Expr) -> Option<Indexed> {
+    pub(super) fn of(e: &Expr) -> Option<Indexed> {
         let Expr::Select(parts) = e else { return None };
         let (Expr::Binary(BinOp::And, low, high), cell, Expr::Const(outside)) = &**parts else {
             return None;
@@ -384,7 +475,7 @@ impl Indexed {
                     &Expr::Const(base),
                     Expr::Reg(q),
                 ) if r == s && r == q && end.checked_sub(first)? <= MOST_CELLS => {
-                    Some(Indexed { base, first, end, outside: *outside })
+                    Some(Indexed { reg: *r, base, first, end, outside: *outside })
                 }
                 _ => None,
             },
@@ -393,11 +484,11 @@ impl Indexed {
     }
 
     /// The numbers that have a cell.
-    fn numbers(&self) -> std::ops::Range<Value> {
+    pub(super) fn numbers(&self) -> std::ops::Range<Value> {
         self.first..self.end
     }
 
-    fn of_value(&self, v: Value) -> Value {
+    pub(super) fn of_value(&self, v: Value) -> Value {
         if self.numbers().contains(&v) { self.base.wrapping_add(v) } else { self.outside }
     }
 }
@@ -425,29 +516,29 @@ fn without_spans(thread: &Thread) -> Thread {
     thread
 }
 
-fn map_constants(e: &mut Expr, map: &dyn Fn(Value) -> Value) {
-    match e {
-        Expr::Const(v) => *v = map(*v),
-        Expr::Reg(_) => {}
-        Expr::Unary(_, e) => map_constants(e, map),
-        Expr::Binary(_, l, r) => {
-            map_constants(l, map);
-            map_constants(r, map);
-        }
-        Expr::Select(parts) => {
-            map_constants(&mut parts.0, map);
-            map_constants(&mut parts.1, map);
-            map_constants(&mut parts.2, map);
-        }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use weakspot_core::testing::{Rng, Size, random_program};
-    use weakspot_core::{Location, RegId, Undeclared};
+    use weakspot_core::{Edge, Location, Point, Span, Undeclared};
 
     use super::*;
+
+    fn map_constants(e: &mut Expr, map: &dyn Fn(Value) -> Value) {
+        match e {
+            Expr::Const(v) => *v = map(*v),
+            Expr::Reg(_) => {}
+            Expr::Unary(_, e) => map_constants(e, map),
+            Expr::Binary(_, l, r) => {
+                map_constants(l, map);
+                map_constants(r, map);
+            }
+            Expr::Select(parts) => {
+                map_constants(&mut parts.0, map);
+                map_constants(&mut parts.1, map);
+                map_constants(&mut parts.2, map);
+            }
+        }
+    }
 
     /// The address of the cell with the number in `reg`.
     fn cell(reg: RegId, base: Value, numbers: std::ops::Range<Value>, outside: Value) -> Expr {
@@ -508,6 +599,9 @@ pub(crate) mod tests {
             .collect();
         let init = |addr| Location { addr, init: vec![0], range: None };
         program.locs = [0, 1, 20, 21, 22].map(init).to_vec();
+        if numbered && Rng::new(seed ^ 1 << 40).one_in(2) {
+            count(&mut program, if points { 19 } else { 9 }, rng.below(6) as Value);
+        }
         program.undeclared = Undeclared::Fault;
         program.observed.clear();
         // Somewhere in the middle with all threads, or with two of them.
@@ -515,6 +609,41 @@ pub(crate) mod tests {
         let p = Some(PointId::new(rng.below(points)));
         program.forbidden = vec![vec![p; copies]];
         program
+    }
+
+    /// Whether some address is what a register holds.
+    fn has_pointers(program: &Program) -> bool {
+        let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+        edges.any(|edge| match &edge.instr {
+            Instr::Load { addr, .. } | Instr::Store { addr, .. } | Instr::Update { addr, .. } => {
+                matches!(addr, Expr::Reg(_))
+            }
+            _ => false,
+        })
+    }
+
+    /// Lets each thread first count what is at address 30 up, from the value before the first number of
+    /// a thread on: counts are numbers of threads, too. It is wrong to count further than `most`.
+    fn count(program: &mut Program, from: Value, most: Value) {
+        program.locs.push(Location { addr: 30, init: vec![from], range: None });
+        for thread in &mut program.threads {
+            let counted = RegId::new(thread.regs.len());
+            thread.regs.push(0);
+            let value = |op, v| Expr::binary(op, Expr::Reg(counted), Expr::Const(v));
+            let more = value(BinOp::Add, 1);
+            let instrs = [
+                Instr::Load { reg: counted, addr: Expr::Const(30) },
+                Instr::Assert(value(BinOp::Ne, from + most)),
+                Instr::Store { addr: Expr::Const(30), value: more },
+            ];
+            let first = thread.points.len();
+            for (i, instr) in instrs.into_iter().enumerate() {
+                let to = if i == 2 { thread.entry } else { PointId::new(first + i + 1) };
+                let edge = Edge { instr, to, span: Span::default() };
+                thread.points.push(Point { edges: vec![edge] });
+            }
+            thread.entry = PointId::new(first);
+        }
     }
 
     #[test]
@@ -535,6 +664,9 @@ pub(crate) mod tests {
         };
         let indexed = (0..500).filter(|&s| indexes(s) && !classes(s).is_empty()).count();
         assert!(indexed > 10, "{indexed} of 500 have cells by numbers");
+        let counts = |s| copies(s).locs.len() > 5 && classes(s).iter().any(|c| !c.ids.is_empty());
+        let counting = (0..500).filter(|&s| counts(s)).count();
+        assert!(counting > 25, "{counting} of 500 count and go by numbers");
         let with_ids = |s| classes(s).iter().any(|c| !c.ids.is_empty());
         let pointing = (0..2_000).filter(|&s| has_pointers(&copies(s)) && with_ids(s)).count();
         assert!(pointing > 10, "{pointing} of 2,000 pass on pointers");

@@ -227,6 +227,7 @@ impl<'p> Threads<'p> {
     /// The local state of thread `to` that is like `local` of thread `t` with its values mapped.
     pub(crate) fn counterpart(
         &self,
+        class: &Class,
         t: usize,
         local: u32,
         to: usize,
@@ -234,7 +235,9 @@ impl<'p> Threads<'p> {
     ) -> Result<u32, Missing> {
         let table = &self.tables[t];
         let point = table.point(local);
-        let regs: Vec<Value> = table.regs(local).iter().map(|&v| value(v)).collect();
+        let regs = table.regs(local).iter().enumerate();
+        let regs = regs.map(|(reg, &v)| if class.has_number(t, reg) { value(v) } else { v });
+        let regs: Vec<Value> = regs.collect();
         match self.tables[to].find(point, &regs) {
             Some(local) => Ok(local),
             None => Err(Missing::Local(to, point, regs)),
@@ -390,9 +393,12 @@ impl<'p> Threads<'p> {
             Missing::Twin(class, t, local, to) => {
                 let place = |t| class.members.iter().position(|&m| m == t);
                 let id = |t| place(t).and_then(|i| class.ids.get(i)).copied();
-                let own = |v| if Some(v) == id(t) { id(to).unwrap_or(v) } else { v };
+                let own = |(reg, &v): (usize, &Value)| match id(to) {
+                    Some(other) if Some(v) == id(t) && class.has_number(t, reg) => other,
+                    _ => v,
+                };
                 let point = tables[t].point(local);
-                let regs: Vec<Value> = tables[t].regs(local).iter().map(|&v| own(v)).collect();
+                let regs: Vec<Value> = tables[t].regs(local).iter().enumerate().map(own).collect();
                 let shape = tables[t].shapes[local as usize] as usize;
                 let twin = tables[to].intern(point, &regs);
                 let twins = &mut tables[to].twins;
@@ -476,7 +482,8 @@ fn shape(class: &Class, table: &Table<'_>, t: usize, local: u32) -> Vec<Value> {
     let own = class.members.iter().position(|&m| m == t).and_then(|i| class.ids.get(i));
     let mut shape = vec![class.members[0] as Value, Value::from(table.point(local).0)];
     let live = &table.live[table.point(local).index()];
-    for (&v, &live) in table.regs(local).iter().zip(live) {
+    for (reg, (&v, &live)) in table.regs(local).iter().zip(live).enumerate() {
+        let live = live && class.has_number(t, reg);
         shape.extend(match () {
             () if live && Some(&v) == own => [0, 1],
             () if live && class.ids.contains(&v) => [0, 2],
