@@ -54,6 +54,27 @@ impl Symmetry {
         Ok(normal)
     }
 
+    /// The threads that look like another one of their class in `row`: who of them is asleep decides on their
+    /// order.
+    pub(crate) fn ties(
+        &self,
+        threads: &Threads<'_>,
+        frame: Frame,
+        fields: &Fields,
+        row: &[u32],
+    ) -> Result<u32, Missing> {
+        let mut ties = 0;
+        for class in &self.classes {
+            let keys = (0..class.members.len()).map(|i| class.key(threads, frame, fields, row, i));
+            let keys = keys.collect::<Result<Vec<u64>, Missing>>()?;
+            for (&t, key) in class.members.iter().zip(&keys) {
+                let alike = keys.iter().filter(|other| *other == key).count();
+                ties |= u32::from(alike > 1).checked_shl(t as u32).unwrap_or(0);
+            }
+        }
+        Ok(ties)
+    }
+
     /// A value after its threads have changed to `places`.
     pub(crate) fn value(&self, places: &[usize], v: Value) -> Value {
         let moved = self.classes.iter().find_map(|class| {

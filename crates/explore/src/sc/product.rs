@@ -309,6 +309,51 @@ impl<'p, W: Watch> Product<'p, W> {
         Ok(())
     }
 
+    /// Where the threads of `row` are in `normal`, if that is its normal form with some threads asleep,
+    /// out of `ties`.
+    fn places(
+        &self,
+        threads: &mut Threads<'p>,
+        row: &Vec<u32>,
+        normal: &Vec<u32>,
+        ties: u32,
+    ) -> Option<Vec<usize>> {
+        let mut asleep = 0;
+        loop {
+            let found = retry(threads, &mut |threads| self.normal(threads, row, asleep)).ok()?;
+            if found.as_ref().map_or(row, |n| &n.row) == normal {
+                return Some(found.map_or_else(|| (0..self.frame.n).collect(), |n| n.places));
+            }
+            // The next part of them.
+            asleep = asleep.wrapping_sub(ties) & ties;
+            if asleep == 0 {
+                return None;
+            }
+        }
+    }
+
+    /// Which of some rows has the normal form `normal`, and where its threads are there.
+    fn find(
+        &self,
+        threads: &mut Threads<'p>,
+        rows: &[(Vec<u32>, Vec<Step>)],
+        normal: &Vec<u32>,
+    ) -> Option<(usize, Vec<usize>)> {
+        let awake = rows.iter().enumerate();
+        let found = awake.map(|(i, (row, _))| Some((i, self.places(threads, row, normal, 0)?)));
+        if let Some(found) = found.flatten().next() {
+            return Some(found);
+        }
+        // Threads that look alike but differ in what they know of others: the search had them in an order that
+        // depends on who was asleep.
+        rows.iter().enumerate().find_map(|(i, (row, _))| {
+            let ask =
+                |threads: &Threads<'p>| self.symmetry.ties(threads, self.frame, &W::FIELDS, row);
+            let ties = retry(threads, &mut { ask }).ok()?;
+            Some((i, self.places(threads, row, normal, ties)?))
+        })
+    }
+
     /// The run through `rows`, which are in their normal form, to what was looked for.
     pub(crate) fn run(&self, threads: &mut Threads<'p>, rows: &[Vec<u32>]) -> Option<Hit<W::Goal>> {
         // The normal form of an initial row is an initial row itself.
@@ -350,25 +395,13 @@ impl<'p, W: Watch> Product<'p, W> {
                 Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,
                 Ok(()) => {
                     let row = full(self, threads, rest.next()?);
-                    for (to, more) in found {
-                        let normal =
-                            retry(threads, &mut |threads| self.normal(threads, &to, 0)).ok()?;
-                        if *normal.as_ref().map_or(&to, |n| &n.row) != row {
-                            continue;
-                        }
-                        steps.extend(more.iter().map(real));
-                        if let Some(normal) = normal {
-                            let before = who.clone();
-                            for (from, to) in normal.places.into_iter().enumerate() {
-                                who[to] = before[from];
-                            }
-                        }
-                        passed.push((row.clone(), steps.len()));
-                        break;
+                    let (i, places) = self.find(threads, &found, &row)?;
+                    steps.extend(found[i].1.iter().map(real));
+                    let before = who.clone();
+                    for (from, to) in places.into_iter().enumerate() {
+                        who[to] = before[from];
                     }
-                    if passed.last()?.0 != row {
-                        return None;
-                    }
+                    passed.push((row.clone(), steps.len()));
                     at = row;
                 }
             }
