@@ -179,6 +179,8 @@ impl<'r, 'a> Run<'r, 'a> {
     fn new(chains: &'r Chains<'a>, extra: &'r Extra) -> Run<'r, 'a> {
         let ops = chains.ops;
         let heads = chains.first().to_vec();
+        // A list that grew would be there twice while it grows.
+        let writes = (0..ops.len() as u32).filter(|&op| ops.writes(op)).count();
         let ready: Vec<u32> =
             (0..chains.len() as u32).rev().filter(|&c| heads[c as usize] != END).collect();
         Run {
@@ -199,7 +201,7 @@ impl<'r, 'a> Run<'r, 'a> {
             unsure: Vec::new(),
             memory: vec![INITIAL; ops.vars()],
             trail: Vec::with_capacity(ops.len()),
-            replaced: Vec::new(),
+            replaced: Vec::with_capacity(writes),
             when: vec![END; ops.len()],
             has_learnt: Marks::new(ops.len()),
             learnt_to: HashMap::new(),
