@@ -172,7 +172,7 @@ pub(crate) fn explore_until(
     since: Duration,
     shared: Vec<(u64, u64)>,
 ) -> Result<Explored> {
-    let symbols = Symbols::below(campaign.facts.root.clone());
+    let symbols = Symbols::with_names(campaign.facts.naming.clone());
     let mut exploration = Exploration {
         campaign: *campaign,
         base: base.clone(),

@@ -125,8 +125,7 @@ fn files_of_a_crate_below() {
          (under TSO)%0At#1 wr x at src/lib.rs:5 reaches memory after rd y\n"
     );
     let advice = OBJECTS[4].replace(r#""question""#, r#""root":"sub","question""#);
-    // The diff is named so already, to be applied.
-    let advice = advice.replace("--- sb.c", "--- sub/sb.c").replace("+++ sb.c", "+++ sub/sb.c");
+    let advice = advice.replace(r#""diff""#, r#""folder":"sub","diff""#);
     let tool = Tool { name: "weakspot", version: "1.0", commit: None };
     let log: Value = serde_json::from_str(&sarif(&tool, &advice)).expect("JSON");
     let result = &log["runs"][0]["results"][0];

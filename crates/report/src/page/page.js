@@ -106,6 +106,8 @@ function showFix(a) {
     : `${f.thread ? `in ${f.thread}, ` : ""}${!f.before ? "behind " : f.before === f.after ? "before " : "between "}`, f.after && make("code", {}, f.after),
   f.before && f.before !== f.after && [" and ", make("code", {}, f.before)], f.line && !f.what ? ` (line ${f.line})` : ""))));
   if (a.diff) parts.push(showDiff(a.diff));
+  if (a.diff && a.explorations !== undefined) parts.push(make("p", { class: "soft" }, "To apply it: ",
+    make("code", {}, `patch ${a.folder ? `-d ${a.folder} ` : ""}-p0`)));
   if (a.fixable) parts.push(make("p", {}, make("strong", {}, "With it: "), make("span", { class: "pill holds" },
     make("span", { "aria-hidden": "true" }, "✓ "), `${modelName(a.model)}: ${a.goal === "safe" ? "holds" : a.goal ? "robust" : "none of these pairs"}`),
   a.optimal ? " No cheaper fences do that." : ""));
