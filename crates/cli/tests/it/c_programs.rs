@@ -344,7 +344,8 @@ int main(void) {{
     pthread_create(&t, 0, put, 0);
     pthread_mutex_lock(&m);
     {wait} (!ready) pthread_cond_wait(&c, &m);
-    assert(data == 7);
+    assert(data ==
+           7);
     pthread_mutex_unlock(&m);
     pthread_join(t, 0);
 }}
@@ -356,6 +357,9 @@ int main(void) {{
         let name = file.to_str().expect("UTF-8");
         let ran = run(&["reach", "-q", name], "");
         assert_eq!(ran.code, Some(code), "{wait}: {}{}", ran.out, ran.err);
+        // A statement has all of its lines.
+        let fails = ran.out.contains("the assertion in lines 19-20 can fail");
+        assert_eq!(fails, code == 1, "{wait}: {}", ran.out);
         assert_eq!(run(&["robust", "-q", name], "").code, Some(0), "{wait}");
     }
 }

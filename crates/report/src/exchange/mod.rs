@@ -169,6 +169,7 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 let reason::Reason { text, place, related } = reason::of(object);
                 let violated = match question.as_str() {
                     "serial" => "not serializable".to_owned(),
+                    "fence" => format!("not {}", object["goal"].as_str().unwrap_or("robust")),
                     question => format!("{question} is violated"),
                 };
                 // A log is about a program, whose places it has.

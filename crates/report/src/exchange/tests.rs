@@ -150,6 +150,20 @@ fn what_is_asked_for_why() {
     assert!(xml.contains("run under TSO is not known: the search was interrupted"), "{xml}");
 }
 
+/// Where no fence fits, that is said at the store.
+#[test]
+fn no_fence_fits() {
+    let run = r#"{"late":[{"store":1,"behind":2}],"steps":[{"n":1,"line":5,"text":"x = 1, a = y;"},{"n":2,"line":5,"text":"x = 1, a = y;"}]}"#;
+    let object = format!(
+        r#"{{"file":"i.c","question":"fence","model":"tso","verdict":"violated","goal":"robust","fixable":false,"run":{run}}}"#
+    );
+    let said = github(&object);
+    assert!(said.starts_with("::error file=i.c,line=5,"), "{said}");
+    assert!(said.ends_with("not robust under TSO: no fence fits into `x = 1, a = y;`: split it\n"));
+    let apart = object.replacen("x = 1, a = y;", "x = 1;", 1);
+    assert!(github(&apart).contains("fits between `x = 1;` and `x = 1, a = y;`"), "{apart}");
+}
+
 /// A value that nobody wrote stands where it is read, with who wrote before.
 #[test]
 fn a_value_that_nobody_wrote() {
