@@ -196,22 +196,21 @@ impl Followed<'_> {
     /// Tells of violations that are certain only when the log has ended.
     fn warn_of_held(&mut self, current: &mut Current, part: &mut Part<'_>) {
         let Current { following, warned, .. } = current;
-        let is_new = |broken: &&Broken| !warned.contains(&broken.found.model);
-        let new: Vec<_> = following.held().filter(is_new).collect();
-        let Some(first) = new.iter().map(|held| held.arrived).max() else { return };
-        let models: Vec<_> = new.iter().map(|held| held.found.model).collect();
-        warned.extend(&models);
-        if !self.args.shared.quiet {
-            let names: Vec<String> = models
-                .iter()
-                .map(|model| weakspot_report::history_model_name(*model).to_string())
-                .collect();
+        while let Some(first) = following.held().find(|held| !warned.contains(&held.found.model)) {
+            let same = |held: &&Broken| held.arrived == first.arrived;
+            let models = following.held().filter(same).map(|held| held.found.model);
+            let new: Vec<_> = models.filter(|model| !warned.contains(model)).collect();
+            warned.extend(&new);
+            if self.args.shared.quiet {
+                continue;
+            }
+            let names = new.into_iter().map(weakspot_report::history_model_name);
             self.job.answer.err += &format!(
                 "note: {}: the first {} operations violate {}, unless a value that was read is written again \
                  later; `--distinct-values` says that none is\n",
                 self.job.file,
-                weakspot_jobs::terminal::Count(first),
-                names.join(", ")
+                weakspot_jobs::terminal::Count(first.arrived),
+                names.collect::<Vec<_>>().join(", ")
             );
             part(self.job.take());
         }
