@@ -67,6 +67,13 @@ fn stores_are_overtaken_on_these_lines() {
     for part in ["store    p#1  wr x", "sb.c:5", "access   q#2  rd x", "sb.c:14", "was checked"] {
         assert!(out.contains(part), "{part}: {out}");
     }
+    // The other half of the time is for executions with buffers.
+    let args = ["--model", "tso", "--strategy", "random", "--timeout", "1s"];
+    let (out, _) = explore("sb", &store_buffering(""), &args);
+    for part in ["SC: unknown: the search stopped at the time limit of 500 ms", "half of the time"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
 }
 
 #[test]
