@@ -84,10 +84,7 @@ pub(crate) fn advise(
     let mut acceptance = Acceptance::new(baseline, &explored.symbols);
     // What the user accepts needs no change. Who looks for others may meet it first.
     let mut unwanted = |findings: &[Overtaking]| -> Vec<Overtaking> {
-        let is_unwanted = |found: &&Overtaking| {
-            let places = [found.store, found.access].map(|at| explored.symbols.text(at));
-            acceptance.of(found, &places).is_none()
-        };
+        let is_unwanted = |found: &&Overtaking| acceptance.of(found).is_none();
         findings.iter().filter(is_unwanted).cloned().collect()
     };
     let findings = unwanted(&explored.findings.overtakings);

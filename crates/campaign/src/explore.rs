@@ -172,7 +172,7 @@ pub(crate) fn explore_until(
     since: Duration,
     shared: Vec<(u64, u64)>,
 ) -> Result<Explored> {
-    let symbols = Symbols::below(campaign.facts.root.clone());
+    let symbols = Symbols::with_names(campaign.facts.naming.clone());
     let mut exploration = Exploration {
         campaign: *campaign,
         base: base.clone(),
@@ -222,6 +222,10 @@ struct Exploration<'a> {
     met: Contacts,
 }
 
+/// What is said where the time limit seems to be another one.
+const HALF: &str = "half of the time (--timeout) was for executions of SC, the other half is for those with store \
+                    buffers, because a pair was found";
+
 impl Exploration<'_> {
     fn follow_phases(&mut self) -> Result<()> {
         let question = self.campaign.question;
@@ -260,6 +264,9 @@ impl Exploration<'_> {
             let enough = phase.most.is_some_and(|most| heard.executions >= most);
             let bound = phase.bound.filter(|_| enough && limit != Some(Limit::Interrupted));
             self.explored.limit = bound.map(Limit::Preemptions).or(limit);
+            if self.explored.limit == Some(Limit::Time(question.timeout / 2)) {
+                self.explored.remarks.push(HALF.to_owned());
+            }
             let before = self.explored.limit.is_none().then(|| self.forget_counts());
             self.take(phase.name, heard);
             if let Some(before) = before {
@@ -562,7 +569,7 @@ impl Exploration<'_> {
             // It may have come to its end just then.
             (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
             (Ended::Heard, _) if heard.is_enough(self.until) => Some(Limit::Executions(executions)),
-            (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout)),
+            (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout / 2)),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
             // What it would have done otherwise is not known.
             (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {

@@ -3,6 +3,7 @@
 pub(crate) mod channels;
 pub(crate) mod lines;
 pub(crate) mod locks;
+pub(crate) mod naming;
 pub(crate) mod native;
 pub(crate) mod symbols;
 pub(crate) mod unseen;
@@ -11,6 +12,7 @@ pub(crate) mod variables;
 use std::path::PathBuf;
 
 use crate::facts::locks::Locks;
+use crate::facts::naming::Naming;
 use crate::facts::unseen as hidden;
 use crate::runtime::child::{Program, find};
 use crate::{Error, Marks, Question, Result};
@@ -22,8 +24,8 @@ pub struct Facts {
     pub name: String,
     /// Its file.
     pub file: Option<PathBuf>,
-    /// Its sources are named from this folder on, if not from the current one.
-    pub root: Option<PathBuf>,
+    /// What its sources are called.
+    pub naming: Naming,
     /// Whether it was written in Rust, and made by cargo.
     pub rust: bool,
     /// Whether it is one test in its harness.
@@ -77,7 +79,7 @@ impl Facts {
             unseen,
             name: program.name.clone(),
             file: Some(file),
-            root: program.root.clone(),
+            naming: program.naming(),
             rust: program.rust,
             harness: program.harness,
             test,

@@ -139,7 +139,7 @@ fn judge_model(
         let symbols = &explored.symbols;
         let ends = [found.store, found.access];
         let places = ends.map(|at| symbols.text(at));
-        let accepted = acceptance.of(found, &places);
+        let accepted = acceptance.of(found);
         findings.push(ShownOvertaking {
             found: found.clone(),
             shared: explored.known(&found.seen),

@@ -56,6 +56,7 @@ pub use explore::findings::{Failure, Findings, Overtaking, Seen, Unserializable}
 pub use explore::record::Record;
 pub use facts::Facts;
 pub use facts::locks::Locks;
+pub use facts::naming::Naming;
 pub use facts::symbols::has_harness;
 pub use judge::accepted::Accepted;
 pub use judge::evidence::{Unconfirmed, confirmed, evidence};

@@ -12,7 +12,7 @@ use weakspot_live::{
 };
 
 use crate::{
-    Control, Ended, Facts, Isolate, Locks, Question, Result, Runtime, Shared, SoFar, Start,
+    Control, Ended, Facts, Isolate, Locks, Naming, Question, Result, Runtime, Shared, SoFar, Start,
     Strategy, Until,
 };
 
@@ -269,7 +269,7 @@ pub(crate) fn facts() -> Facts {
     Facts {
         name: "fake".to_owned(),
         file: None,
-        root: None,
+        naming: Naming::default(),
         rust: false,
         harness: false,
         test: None,

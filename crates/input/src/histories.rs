@@ -69,6 +69,12 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
         "it looks like a litmus test, which `weakspot litmus` reads".to_owned()
     } else if begins(&["shared ", "thread ", "const "]) {
         "it looks like a program, which `weakspot reach` and `weakspot robust` read".to_owned()
+    } else if like == HistoryFormat::DbcopJson || like == HistoryFormat::Jsonl && is_cut_off(text) {
+        // Of another mistake the message says enough.
+        if !is_cut_off(text) {
+            return String::new();
+        }
+        format!("it looks like {} that was cut off: the end of the file is missing", like.key())
     } else if begins(&["WSLOG", "trace"]) || has(b"\"events\"") || has(b"|w(") || has(b"|r(") {
         "it looks like a log of one execution, which `weakspot monitor` reads".to_owned()
     } else if like != format && like != HistoryFormat::Text && !text.is_empty() {
@@ -77,6 +83,22 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
         return String::new();
     };
     format!("hint: {help}\n")
+}
+
+/// Whether JSON ends inside of a string, a list or an object.
+fn is_cut_off(text: &[u8]) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0_i64, false, false);
+    for &b in text {
+        match (quoted, b) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => quoted = !quoted,
+            (false, b'{' | b'[') => depth += 1,
+            (false, b'}' | b']') => depth -= 1,
+            _ => {}
+        }
+    }
+    quoted || depth > 0
 }
 
 /// The hash of a file's bytes.
@@ -93,5 +115,23 @@ pub fn hash_file(path: &Path) -> std::io::Result<String> {
             0 => return Ok(hash.end()),
             n => hash.add(&block[..n]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_is_told_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.json");
+        let hint_of = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            hint(&path, HistoryFormat::DbcopJson)
+        };
+        let cut = hint_of(r#"{"data":[[{"events":[["w",0,"#);
+        assert!(cut.starts_with("hint: it looks like dbcop-json that was cut off"), "{cut}");
+        assert_eq!(hint_of(r#"{"data":[[{"events":[["w",0,"]"]]}]]}"#), "");
     }
 }

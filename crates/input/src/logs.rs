@@ -32,8 +32,9 @@ pub(crate) fn once(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, NoFiles> {
 const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "rs"];
 
 /// What is said about one.
-const SOURCE: &str = "this is a program, not a log: `weakspot cc` compiles one in C or C++ for `weakspot run`, \
-                      `weakspot cargo test` runs one in Rust";
+const SOURCE: &str = "this is a program, not a log: `weakspot robust`, `reach` and `fence` take one in C; `weakspot cc` \
+                      compiles one in C or C++ for `weakspot run`, which watches its transactions with `--transaction \
+                      FUNCTION` and writes a log with `--log`; `weakspot cargo test` runs one in Rust";
 
 /// Whether the ending says that a file is a log.
 #[must_use]

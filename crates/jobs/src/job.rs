@@ -124,7 +124,10 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
         let object = self.shared.report.as_ref().map(|_| OutputFormat::Json.of(of_page, style));
         let text = match self.explained_before(answer, style) {
             Some(model) => OutputFormat::referring(answer, style, &model),
-            None => self.shared.format.of(answer, style),
+            None => {
+                let before = self.found_before(answer, style);
+                self.shared.format.of_new(answer, style, &before)
+            }
         };
         Written { text, object: object.unwrap_or_default() }
     }
@@ -146,6 +149,27 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
             explained.push((key, model));
         }
         before
+    }
+
+    /// Of each finding the model for which it was told before, if it was.
+    fn found_before(
+        &self,
+        answer: &dyn weakspot_report::Answer,
+        style: Style,
+    ) -> Vec<Option<String>> {
+        let Some((_, model)) = answer.explained_by().filter(|_| style.details) else {
+            return Vec::new();
+        };
+        let mut explained = self.explained.borrow_mut();
+        let mut told = |key: String| {
+            let before = explained.iter().find(|(known, _)| *known == key);
+            let before = before.map(|(_, model)| model.clone());
+            if before.is_none() {
+                explained.push((key, model.clone()));
+            }
+            before
+        };
+        answer.findings().into_iter().map(&mut told).collect()
     }
 
     /// Writes answers whose verdicts are said one by one.
@@ -210,7 +234,11 @@ impl<'a, T, M: ModelName> Job<'a, T, M> {
     /// Something that was asked for besides the answer cannot be had.
     pub fn complain(&mut self, message: &str) {
         self.answer.exit = Exit::Bad;
-        self.answer.err += &format!("error: {}: {message}\n", self.file);
+        let line = format!("error: {}: {message}\n", self.file);
+        // What is wrong for all models is said once.
+        if !self.answer.err.ends_with(&line) {
+            self.answer.err += &line;
+        }
     }
 
     /// Says that there is no witness of an answer that is not known.

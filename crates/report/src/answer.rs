@@ -112,6 +112,16 @@ pub trait Answer {
         None
     }
 
+    /// The same of each finding where there are several.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// For people who have seen some of the findings, under the model that `before` says for each.
+    fn text_after(&self, style: Style, _before: &[Option<String>]) -> String {
+        self.text(style)
+    }
+
     /// Whether `--witness` makes a proof of such an answer.
     fn is_provable(&self) -> bool {
         false
@@ -259,9 +269,15 @@ impl Format {
     /// The answer in this format. Tables are of many answers, and have no part for one.
     #[must_use]
     pub fn of(self, answer: &dyn Answer, style: Style) -> String {
+        self.of_new(answer, style, &[])
+    }
+
+    /// The same where people have seen some of its findings before.
+    #[must_use]
+    pub fn of_new(self, answer: &dyn Answer, style: Style, before: &[Option<String>]) -> String {
         match self {
             Format::Text => {
-                let mut text = answer.text(style);
+                let mut text = answer.text_after(style, before);
                 if let Some(models) = answer.too_large().filter(|_| style.details) {
                     text += &match answer.is_provable() {
                         true => provable_note(models, style.proving),

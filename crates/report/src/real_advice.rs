@@ -18,6 +18,8 @@ pub struct RealAdvice {
     pub findings: usize,
     /// The changes, none if none are needed; nothing if no changes are known that are enough.
     pub changes: Option<Vec<RealChange>>,
+    /// The folder whose files the diff names, if it is not the one that one is in.
+    pub folder: Option<String>,
     /// What has to be changed in the sources.
     pub diff: String,
     /// Why not all executions were explored with the changes; nothing if they were.
@@ -71,8 +73,7 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
             for change in changes {
                 let RealChange { file, line, what, language, .. } = change;
                 let why = if *language { " (for the rules of C11 and Rust)" } else { "" };
-                let file = from_here(explored.root, file);
-                let _ = writeln!(out, "  {}:{line}: {what}{why}", plain(&file));
+                let _ = writeln!(out, "  {}:{line}: {what}{why}", plain(file));
             }
             if let Some(limit) = &advice.limit {
                 let why = limit_text(limit, &Names::default());
@@ -80,6 +81,9 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
             }
             if changes.iter().any(|change| !change.written) {
                 out.push_str("note: what belongs inside of a line is not in the diff\n");
+            }
+            if let Some(folder) = advice.folder.as_ref().filter(|_| !advice.diff.is_empty()) {
+                let _ = writeln!(out, "to apply this from here: {}", applying(folder));
             }
             out.push_str(&advice.diff);
         }
@@ -95,11 +99,12 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     out
 }
 
-/// A file as the diff names it: from the folder that one is in, where the compiler names it from another.
-fn from_here(root: Option<&str>, file: &str) -> String {
-    match root.filter(|_| !file.starts_with('/')) {
-        Some(root) => format!("{root}/{file}"),
-        None => file.to_owned(),
+/// The command that applies a diff of files below a folder.
+fn applying(folder: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    match folder.chars().all(is_plain) {
+        true => format!("patch -d {folder} -p0 < FILE"),
+        false => format!("patch -d '{}' -p0 < FILE", plain(folder).replace('\'', r"'\''")),
     }
 }
 
@@ -137,21 +142,11 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     }
     list.push(']');
     o.raw("fixable", advice.changes.is_some()).string("diff", &advice.diff);
+    if let Some(folder) = &advice.folder {
+        o.string("folder", folder);
+    }
     o.raw("explorations", advice.explorations).raw("executions", advice.executions);
     crate::real_json::strings(o.key("remarks"), &advice.remarks);
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is advised and its diff name a file alike.
-    #[test]
-    fn files_are_named_from_here() {
-        assert_eq!(from_here(Some("my dir/c"), "src/lib.rs"), "my dir/c/src/lib.rs");
-        assert_eq!(from_here(Some("c"), "/src/lib.rs"), "/src/lib.rs");
-        assert_eq!(from_here(None, "src/lib.rs"), "src/lib.rs");
-    }
 }

@@ -51,8 +51,8 @@ impl Change {
 /// A file before and after its changes.
 #[derive(Clone, Debug)]
 pub struct Patch {
-    /// Its name.
-    pub file: String,
+    /// Where it is.
+    pub path: PathBuf,
     /// Its text as it is.
     pub before: String,
     /// With the changes.
@@ -266,7 +266,7 @@ impl<'a> Sources<'a> {
                 changes.iter().filter_map(|&change| self.edit(change, number)).collect();
             if !edits.is_empty() {
                 patches.push(Patch {
-                    file: file.name.clone(),
+                    path: file.path.clone(),
                     before: source.text().to_owned(),
                     after: edited(source, &edits),
                 });

@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use addr2line::Loader;
@@ -11,6 +11,7 @@ use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::{Place, StackFrame};
 
 use crate::facts::lines::Lines;
+use crate::facts::naming::Naming;
 use crate::facts::variables::{Local, Scalar, Variables};
 use crate::{Error, Result};
 
@@ -18,8 +19,7 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub(crate) struct Symbols {
     modules: Vec<Module>,
-    /// Paths below this folder are named from there on.
-    root: Option<PathBuf>,
+    naming: Naming,
     /// What was asked for before: many steps are in the same places.
     known: RefCell<HashMap<Place, Vec<Frame>>>,
 }
@@ -87,9 +87,9 @@ impl Frame {
 }
 
 impl Symbols {
-    /// Paths are named from a folder on, if it is not the current one.
-    pub(crate) fn below(root: Option<PathBuf>) -> Symbols {
-        Symbols { root, ..Symbols::default() }
+    /// Those of a program, whose sources have these names.
+    pub(crate) fn with_names(naming: Naming) -> Symbols {
+        Symbols { naming, ..Symbols::default() }
     }
 
     /// The files that are mapped: first byte, end and path of each. They are the same in all runs.
@@ -212,19 +212,29 @@ impl Symbols {
         outermost.function.clone()
     }
 
-    /// A path from the folder on that is meant, if it is below; from `library` on, if it is the
-    /// standard library of Rust.
+    /// What a file is called: from `library` on, if it is the standard library of Rust.
     fn shorter(&self, path: &str) -> String {
-        let here = || std::env::current_dir().ok();
         if let Some((_, rest)) = path.strip_prefix(LIBRARY).and_then(|rest| rest.split_once('/')) {
             return rest.to_owned();
         }
-        let path = without_detours(path);
-        let below =
-            self.root.clone().or_else(here).and_then(|root| {
-                path.strip_prefix(root).ok().map(|rest| rest.display().to_string())
-            });
-        below.unwrap_or_else(|| path.display().to_string())
+        self.naming.name(path)
+    }
+
+    /// What a program says of itself when it panics, with the names that its sources have here.
+    pub(crate) fn said(&self, text: &str) -> String {
+        self.naming.said(text)
+    }
+
+    /// Whether a place may be called so: `file:line`, in any folder that the file may be named from.
+    pub(crate) fn is_called(&self, place: Place, text: &str) -> bool {
+        let frames = self.frames(place);
+        let own = frames.iter().find(|frame| frame.is_own());
+        let called = |frame: &Frame| {
+            let (path, line) = (frame.path.as_ref()?, frame.line?);
+            let (file, at) = text.rsplit_once(':')?;
+            Some(at.parse() == Ok(line) && self.naming.names(path).iter().any(|name| name == file))
+        };
+        self.text(place) == text || own.and_then(called).unwrap_or(false)
     }
 
     /// Which part these bytes are of so many that a pointer with this name points to, if it is known what
@@ -469,21 +479,6 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
 
 /// Where the standard library was when it was compiled; a hash and `library` follow.
 const LIBRARY: &str = "/rustc/";
-
-/// A path without `a/..`, which `patch` would not follow.
-fn without_detours(path: &str) -> PathBuf {
-    let mut short = PathBuf::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::ParentDir if short.file_name().is_some() => {
-                short.pop();
-            }
-            Component::CurDir => {}
-            part => short.push(part),
-        }
-    }
-    short
-}
 
 /// Whether a source belongs to a standard library or to the compiler: what it has inlined is about
 /// the place that called it.

@@ -29,9 +29,12 @@ impl<'a> Acceptance<'a> {
         Acceptance { baseline, symbols, sources: Lines::default() }
     }
 
-    /// Whether a pair with these places is accepted, and why.
-    pub(crate) fn of(&mut self, found: &Overtaking, places: &[String; 2]) -> Option<Accepted> {
-        if self.baseline.contains(places) {
+    /// Whether a pair is accepted, and why. A list may be from another folder.
+    pub(crate) fn of(&mut self, found: &Overtaking) -> Option<Accepted> {
+        let is_called = |place, name: &str| self.symbols.is_called(place, name);
+        let is_listed =
+            |[a, b]: &[String; 2]| is_called(found.store, a) && is_called(found.access, b);
+        if self.baseline.iter().any(is_listed) {
             return Some(Accepted::Baseline);
         }
         let mut frames = [found.store, found.access].map(|at| self.symbols.frames(at));

@@ -136,12 +136,14 @@ impl Seeker<'_> {
             remarks.extend(steered.remarks);
         }
         let timeout = self.campaign.question.timeout;
+        let found = failed.failures.len() > failed.as_under_sc;
         let untried = match self.executions_left(&failed) {
             Some(0) => Limit::Executions(self.explored.executions + failed.executions),
             _ if self.campaign.control.interrupted() => Limit::Interrupted,
+            // What was found ended it.
+            _ if found && !self.left(until).is_zero() => Limit::Executions(failed.executions),
             _ => Limit::Time(timeout),
         };
-        let found = failed.failures.len() > failed.as_under_sc;
         if found || self.sc.verdict == Verdict::Violated {
             failed.verdict = Verdict::Violated;
             failed.limit = Some(untried);

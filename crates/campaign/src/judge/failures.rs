@@ -85,7 +85,7 @@ pub(crate) fn show_failures(
                     None => access.to_owned(),
                 }
             }
-            [] => names.in_words(&failure.text),
+            [] => names.in_words(&symbols.said(&failure.text)),
             waits => {
                 let each =
                     |wait: &ShownWait| format!("{} {}", names.thread(wait.thread), wait.short);
@@ -297,7 +297,8 @@ impl Shower<'_> {
             steps.iter().rposition(is).filter(|_| place.is_some())
         };
         // What other threads do after it does not matter, but for stores that were late.
-        let panic = panicked_at(&failure.text).filter(|_| failure.kind == "panic");
+        let panic =
+            panicked_at(&self.symbols.said(&failure.text)).filter(|_| failure.kind == "panic");
         let last = match &panic {
             _ if until.is_some() => until.and_then(|until| until.checked_sub(1)),
             _ if stuck => None,
@@ -424,7 +425,7 @@ impl Shower<'_> {
             ("out-of-bounds" | "invalid-free", _, Some(made)) => {
                 format!("{kind}: {}, allocated by {made}", failure.text)
             }
-            _ => format!("{kind}: {}", self.names.in_words(&failure.text)),
+            _ => format!("{kind}: {}", self.names.in_words(&self.symbols.said(&failure.text))),
         }
     }
 

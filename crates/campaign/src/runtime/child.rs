@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, pipe};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use weakspot_build::runtime;
 use weakspot_live::Parts;
 use weakspot_live::wire::{Config, Message, VARIABLE};
 
+use crate::facts::naming::Naming;
 use crate::{Ended, Error, Record, Result, Runtime, Shared, Start};
 
 mod workers;
@@ -47,32 +48,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// The folder from which sources are named, from the one that this process is in, unless it is that or above.
+    /// What its sources are called.
     #[must_use]
-    pub fn root_from_here(&self) -> Option<String> {
-        let (root, here) = (self.root.as_ref()?, std::env::current_dir().ok()?);
-        let below = root.strip_prefix(&here).unwrap_or(root);
-        (!here.starts_with(root)).then(|| below.display().to_string())
+    pub fn naming(&self) -> Naming {
+        Naming::of(self.root.as_deref())
     }
-
-    /// A source as it is called in the folder that this process is in.
-    #[must_use]
-    pub fn source_from_here(&self, file: &str) -> String {
-        match (&self.root, std::env::current_dir()) {
-            (Some(root), Ok(here)) => from(&here, &root.join(file)).display().to_string(),
-            _ => file.to_owned(),
-        }
-    }
-}
-
-/// The way to a file from a folder, by their absolute names.
-fn from(folder: &Path, file: &Path) -> PathBuf {
-    if !folder.is_absolute() || !file.is_absolute() {
-        return file.to_owned();
-    }
-    let common = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
-    let up = folder.components().skip(common).map(|_| Component::ParentDir);
-    up.chain(file.components().skip(common)).collect()
 }
 
 /// What is known of code in a Rust program that its compiler has not instrumented.
@@ -394,42 +374,5 @@ pub fn status_text(status: ExitStatus) -> String {
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Where sources are, for those who look from here.
-    #[test]
-    fn roots() {
-        let here = std::env::current_dir().expect("a folder");
-        let above = here.parent().expect("a folder above").to_owned();
-        let from_here = |root: PathBuf| {
-            let (command, name) = (Vec::new(), String::new());
-            let (variables, linked) = (Vec::new(), Linked::nothing());
-            let (folder, root) = (None, Some(root));
-            let (rust, harness) = (true, true);
-            Program { command, name, folder, root, variables, rust, harness, linked }
-                .root_from_here()
-        };
-        assert_eq!(from_here(here.clone()), None);
-        assert_eq!(from_here(above), None);
-        assert_eq!(from_here(here.join("a/b")), Some("a/b".to_owned()));
-        assert_eq!(from_here(PathBuf::from("/no/such")), Some("/no/such".to_owned()));
-    }
-
-    #[test]
-    fn sources_are_named_from_here() {
-        let from = |folder: &str, file: &str| {
-            super::from(std::path::Path::new(folder), std::path::Path::new(file))
-                .display()
-                .to_string()
-        };
-        assert_eq!(from("/w", "/w/sub/src/lib.rs"), "sub/src/lib.rs");
-        assert_eq!(from("/w/sub", "/w/sub/src/lib.rs"), "src/lib.rs");
-        assert_eq!(from("/w/sub/src", "/w/other/src/lib.rs"), "../../other/src/lib.rs");
-        assert_eq!(from("/w", "src/lib.rs"), "src/lib.rs");
     }
 }

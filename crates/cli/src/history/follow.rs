@@ -196,25 +196,24 @@ impl Followed<'_> {
     /// Tells of violations that are certain only when the log has ended.
     fn warn_of_held(&mut self, current: &mut Current, part: &mut Part<'_>) {
         let Current { following, warned, .. } = current;
-        for broken in following.held() {
-            let model = broken.found.model;
-            if warned.contains(&model) || self.args.shared.quiet {
+        while let Some(first) = following.held().find(|held| !warned.contains(&held.found.model)) {
+            let same = |held: &&Broken| held.arrived == first.arrived;
+            let models = following.held().filter(same).map(|held| held.found.model);
+            let new: Vec<_> = models.filter(|model| !warned.contains(model)).collect();
+            warned.extend(&new);
+            if self.args.shared.quiet {
                 continue;
             }
-            warned.push(model);
-            let note = self.may_be_violated(broken);
-            self.job.answer.err += &format!("note: {}: {note}\n", self.job.file);
+            let names = new.into_iter().map(weakspot_report::history_model_name);
+            self.job.answer.err += &format!(
+                "note: {}: the first {} operations violate {}, unless a value that was read is written again \
+                 later; `--distinct-values` says that none is\n",
+                self.job.file,
+                weakspot_jobs::terminal::Count(first.arrived),
+                names.collect::<Vec<_>>().join(", ")
+            );
             part(self.job.take());
         }
-    }
-
-    fn may_be_violated(&self, broken: &Broken) -> String {
-        format!(
-            "the first {} operations violate {}, unless a value that was read is written again later; \
-             `--distinct-values` says that none is",
-            weakspot_jobs::terminal::Count(broken.arrived),
-            weakspot_report::history_model_name(broken.found.model),
-        )
     }
 
     /// What violates models in one window.
@@ -325,18 +324,15 @@ impl Followed<'_> {
             notes.extend(reader.unchecked().iter().map(|what| format!("not checked: {what}")));
         }
         let verdict = |&model: &HistoryModel| {
-            let held = following.held().filter(|broken| broken.found.model == model);
-            let held = held.map(|broken| self.may_be_violated(broken));
-            let notes: Vec<String> = notes.iter().cloned().chain(held).collect();
             let limit = limit.cloned().map(Verdict::Unknown);
-            (model, limit.unwrap_or_else(|| following.verdict(model)), notes)
+            (model, limit.unwrap_or_else(|| following.verdict(model)))
         };
         let verdicts: Vec<_> = following.open().iter().map(verdict).collect();
         let held = |model: HistoryModel| {
             following.held().find(|held| held.found.model == model).map(|held| held.arrived)
         };
         let (ops, names) = (History::new(), OpNames::default());
-        let answers = verdicts.iter().map(|(model, verdict, notes)| HistoryAnswer {
+        let answers = verdicts.iter().map(|(model, verdict)| HistoryAnswer {
             head: self.job.head(
                 *model,
                 verdict,
@@ -351,7 +347,7 @@ impl Followed<'_> {
             ops: &ops,
             names: &names,
             lines: &[],
-            notes,
+            notes: &notes,
             unchecked: reader.unchecked(),
             evidence: None,
             decided_by: following.decided_by(*model).map_or("", |by| by.key()),
@@ -363,7 +359,7 @@ impl Followed<'_> {
         let answers: Vec<HistoryAnswer<'_>> = answers.collect();
         let written = self.job.written(&HistoryAnswers { answers: &answers, are_all: false });
         self.job.write(&written);
-        for (_, verdict, _) in &verdicts {
+        for (_, verdict) in &verdicts {
             self.job.say(&Written::default(), verdict);
         }
         part(self.job.take());

@@ -1,5 +1,6 @@
 //! An answer about a real program, in words or JSON.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -70,7 +71,8 @@ fn show_as(
     let cut_off = cut_off.map(|(seen, shared)| {
         (seen.schedule.as_str(), look.keep(args.under, &seen.schedule, shared))
     });
-    let root = subject.program.root_from_here();
+    let naming = subject.program.naming();
+    let root = naming.elsewhere().map(|root| root.display().to_string());
     let explored = Explored {
         program: &subject.program.name,
         root: root.as_deref(),
@@ -530,13 +532,15 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
         written: change.written,
         language: change.language,
     };
-    // `patch` and `git apply` look for files from where one is.
-    let named = |file: &str| look.subject.program.source_from_here(file);
-    let diffs = advice.patches.iter().map(|p| unified_diff(&named(&p.file), &p.before, &p.after));
+    let files: Vec<&Path> = advice.patches.iter().map(|patch| &*patch.path).collect();
+    let (folder, files) = look.subject.program.naming().in_diff(&files);
+    let diffs = files.iter().zip(&advice.patches);
+    let diffs = diffs.map(|(file, patch)| unified_diff(file, &patch.before, &patch.after));
     let advice = RealAdvice {
         models: advice.models.clone(),
         findings: advice.findings,
         changes: advice.changes.as_ref().map(|changes| changes.iter().map(change).collect()),
+        folder,
         diff: diffs.collect(),
         limit: advice.limit.clone(),
         explorations: advice.explorations,

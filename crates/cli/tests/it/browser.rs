@@ -253,6 +253,9 @@ fn final_states_open_runs_and_reasons() {
     let address = page("states", &["litmus", "corpus/litmus/SB.litmus"]);
     let mut browser = Chromium::start();
     browser.open(&format!("{address}#answer-1"));
+    // Of a line with both threads, the part is marked that the step is.
+    assert!(text(&mut browser, "#answer").contains("P1 executes MOV [y],$1"));
+    assert_eq!(text(&mut browser, ".source .store mark"), "MOV [y],$1");
     let cell = |model, word| format!("[aria-label='0:EAX=0; 1:EAX=0 under {model}: {word}']");
     click(&mut browser, &cell("SC", "never"));
     let reason = text(&mut browser, ".opened");

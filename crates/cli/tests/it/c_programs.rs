@@ -115,7 +115,7 @@ fn a_lock_is_broken() {
                        memory_order_release);                            │
             enter#1  (1) flag[0]=1 reaches memory                        │ flag[0]=1
             enter#1  reads flag[1]=0 from memory                         │
-                       at peterson-relaxed.c:19                          │
+                       at peterson-relaxed.c:19-20                       │
                        atomic_load_explicit(&flag[other], memory_order_… │
             enter#2  buffers flag[1]=1 as (3)  at peterson-relaxed.c:17  │
                        atomic_store_explicit(&flag[me], true,            │
@@ -126,10 +126,10 @@ fn a_lock_is_broken() {
             enter#2  (3) flag[1]=1 reaches memory                        │ flag[1]=1
             enter#2  (4) turn=0 reaches memory                           │ turn=0
             enter#2  reads flag[0]=1 from memory                         │
-                       at peterson-relaxed.c:19                          │
+                       at peterson-relaxed.c:19-20                       │
                        atomic_load_explicit(&flag[other], memory_order_… │
             enter#1  (2) turn=1 reaches memory,                          │ turn=1
-                       overtaken by line 19                              │
+                       overtaken by lines 19-20                          │
                      ... 5 steps of enter#1, 2 of enter#2 ...            │ count=1 flag[0]=0
             enter#1  reads enter#1 done=0 and writes enter#1 done=1 at   │ enter#1 done=1
                        once                                              │
@@ -158,16 +158,16 @@ fn a_lock_is_broken() {
 
             The run fails (line 34): the assertion does not hold
             enter#1's store turn=1 (line 18) was still in its buffer when enter#1 loaded
-            flag[1] (line 19).
+            flag[1] (lines 19-20).
 
             SC cannot do this: each arrow means "comes before", and they form a cycle.
-              enter#1  line 18  stores turn=1     -po->  program order of enter#1
-              enter#1  line 19  loads flag[1]=0   -fr->  read flag[1]=0, which the next
-                                                         overwrites
-              enter#2  line 17  stores flag[1]=1  -po->  program order of enter#2
-              enter#2  line 18  stores turn=0     -co->  wrote turn=0, which the next
-                                                         overwrites
-              enter#1  line 18  stores turn=1  (back at the start)
+              enter#1  line    18  stores turn=1     -po->  program order of enter#1
+              enter#1  line 19-20  loads flag[1]=0   -fr->  read flag[1]=0, which the next
+                                                            overwrites
+              enter#2  line    17  stores flag[1]=1  -po->  program order of enter#2
+              enter#2  line    18  stores turn=0     -co->  wrote turn=0, which the next
+                                                            overwrites
+              enter#1  line    18  stores turn=1  (back at the start)
 
             --- exit 1
         "#]],
@@ -344,7 +344,8 @@ int main(void) {{
     pthread_create(&t, 0, put, 0);
     pthread_mutex_lock(&m);
     {wait} (!ready) pthread_cond_wait(&c, &m);
-    assert(data == 7);
+    assert(data ==
+           7);
     pthread_mutex_unlock(&m);
     pthread_join(t, 0);
 }}
@@ -356,6 +357,9 @@ int main(void) {{
         let name = file.to_str().expect("UTF-8");
         let ran = run(&["reach", "-q", name], "");
         assert_eq!(ran.code, Some(code), "{wait}: {}{}", ran.out, ran.err);
+        // A statement has all of its lines.
+        let fails = ran.out.contains("the assertion in lines 19-20 can fail");
+        assert_eq!(fails, code == 1, "{wait}: {}", ran.out);
         assert_eq!(run(&["robust", "-q", name], "").code, Some(0), "{wait}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::{Ran, run};
+use crate::{Ran, run, run_in};
 
 /// A new folder for a crate, so that nothing is written beside its sources.
 pub(crate) fn folder(name: &str) -> PathBuf {
@@ -79,7 +79,7 @@ pub(crate) fn cargo(command: &str, folder: &Path, ours: &[&str], cargos: &[&str]
     words.extend(["--manifest-path", manifest.to_str().expect("UTF-8")]);
     words.extend(["--target-dir", target.to_str().expect("UTF-8")]);
     words.extend(cargos);
-    run(&words, "")
+    run_in(folder, &words, "")
 }
 
 /// Those that are too large to be explored to the end here.
@@ -137,12 +137,22 @@ fn the_corpus_is_as_expected() {
     let ours = ["--replay", schedule.expect("a schedule")];
     let again = cargo("test", &folder, &ours, &["--", "--exact", "lost_update_wrong"]);
     assert!(again.out.contains("fails: 1 failure in 1 execution"), "{}", again.out);
-    // Lines and names are those of the crate.
-    let ours = ["--model", "tso"];
-    let ran = cargo("test", &folder, &ours, &["--", "--exact", "store_buffering_relaxed"]);
-    for part in ["wr x  at tests/atomics.rs:20", "rd x  at tests/atomics.rs:27"] {
-        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    // From above, its files are named from there, in all that is said.
+    let (page, manifest) = (folder.join("page.html"), "corpus/Cargo.toml");
+    let page_name = page.to_str().expect("UTF-8");
+    let words = ["cargo", "test", "--model", "tso", "--fences", "--report", page_name];
+    let cargos = ["--manifest-path", manifest, "--target-dir", "corpus/target"];
+    let one = ["--", "--exact", "store_buffering_relaxed"];
+    let above = folder.parent().expect("a folder above");
+    let ran = run_in(above, &[&words[..], &cargos, &one].concat(), "");
+    let file = "corpus/tests/atomics.rs";
+    for part in ["wr x  at _:20", "rd x  at _:27", "+++ _\n", "\n  _:20: behind it", "panic    _:"]
+    {
+        assert!(ran.out.contains(&part.replace('_', file)), "{part}: {}", ran.out);
     }
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains(&format!("\"{file}:20")), "{}", ran.out);
+    assert_eq!(page.matches("tests/atomics.rs").count(), page.matches(file).count());
     // Locks and threads, too, although what takes a lock is in the standard library.
     let exact = ["--", "--ignored", "--exact", "lock_order"];
     let ran = cargo("test", &folder, &["--first"], &exact);
@@ -357,8 +367,7 @@ fn a_program_that_ends_badly_is_one_error() {
 
 #[test]
 fn what_is_no_crate_is_told() {
-    let nowhere = PathBuf::from("/no/such/folder");
-    let ran = cargo("test", &nowhere, &[], &[]);
+    let ran = run(&["cargo", "test", "--manifest-path", "/no/such/folder/Cargo.toml"], "");
     assert_eq!(ran.code, Some(2), "{}", ran.out);
     assert!(ran.err.contains("/no/such/folder/Cargo.toml"), "{}", ran.err);
     let ran = run(&["cargo", "test", "--doc"], "");

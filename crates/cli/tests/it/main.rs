@@ -137,7 +137,13 @@ struct Ran {
 }
 
 fn run(args: &[&str], stdin: &str) -> Ran {
+    run_in(&root(), args, stdin)
+}
+
+/// The same in another folder.
+fn run_in(folder: &Path, args: &[&str], stdin: &str) -> Ran {
     let mut child = weakspot()
+        .current_dir(folder)
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -247,7 +247,7 @@ int main(void) {
         "litmus @bad.litmus @none.litmus",
         "litmus --timeout 0s corpus/litmus/SB.litmus",
         "reach --model sc,tso,pso corpus/programs/peterson.weak corpus/programs/dekker-simple.weak",
-        "reach --model tso corpus/litmus/SB.litmus corpus/c-programs/dekker.c",
+        "reach --model tso corpus/litmus/SB.litmus corpus/c-programs/peterson-relaxed.c",
         "reach --timeout 0s corpus/programs/bakery.weak @none.weak",
         "reach --memory 4MiB @wide.weak",
         "robust corpus/programs/peterson.weak corpus/litmus/SB.litmus corpus/litmus/MP.litmus",
@@ -292,6 +292,7 @@ int main(void) {
     }
     // What no command here prints, because it takes a rare program or much time.
     let rare = [
+        "advice/folder",
         "advice/root",
         "bench-",
         "error/kind",

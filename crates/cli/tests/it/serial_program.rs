@@ -65,6 +65,7 @@ fn task_pool() {
               │ 7. rd head  at line 33  │
               └─────────────────────────┘
                 ↓ back to the first: 7 before 8: last reads head before first changes it
+              A fence in first between line 16 and line 19 would be in the way.
             --- exit 1
         "#]],
     );

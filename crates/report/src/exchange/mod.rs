@@ -26,6 +26,8 @@ struct Finding {
     related: Vec<(Place, String)>,
     /// A unified diff that fixes it.
     diff: Option<String>,
+    /// The folder whose files the diff names.
+    folder: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +102,7 @@ fn of_object(object: &Value) -> Vec<Finding> {
         place,
         related: Vec::new(),
         diff: None,
+        folder: None,
     };
     let level = match object["advisory"].as_bool() {
         Some(true) => Level::Note,
@@ -155,8 +158,10 @@ fn of_object(object: &Value) -> Vec<Finding> {
                     _ => format!("under {model}"),
                 };
                 let message = format!("needs: {} ({why})", what.unwrap_or_default());
-                let diff = object["diff"].as_str().map(str::to_owned);
-                found.push(Finding { diff, ..finding("fence", Level::Note, message, place) });
+                let [diff, folder] =
+                    ["diff", "folder"].map(|key| object[key].as_str().map(str::to_owned));
+                let needed = finding("fence", Level::Note, message, place);
+                found.push(Finding { diff, folder, ..needed });
             }
             if found.is_empty() && object["failures"].is_null() && object["violations"].is_null() {
                 let name = ["id", "name"].iter().find_map(|key| object[*key].as_str());
@@ -164,6 +169,7 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 let reason::Reason { text, place, related } = reason::of(object);
                 let violated = match question.as_str() {
                     "serial" => "not serializable".to_owned(),
+                    "fence" => format!("not {}", object["goal"].as_str().unwrap_or("robust")),
                     question => format!("{question} is violated"),
                 };
                 // A log is about a program, whose places it has.
@@ -228,7 +234,8 @@ fn of_pair(pair: &Value, model: &str, file: &str) -> Finding {
     let related = vec![(store_at, format!("the store that is late: {store}"))];
     let message = format!("under {model}, {access} can take effect before {store}{fix}");
     let level = Level::Error;
-    Finding { rule: "not-sc".to_owned(), level, message, place: access_at, related, diff: None }
+    let (rule, place) = ("not-sc".to_owned(), access_at);
+    Finding { rule, level, message, place, related, diff: None, folder: None }
 }
 
 /// The innermost place of the user's own code that a failure has to do with.

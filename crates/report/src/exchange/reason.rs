@@ -28,6 +28,7 @@ pub(super) fn of(object: &Value) -> Reason {
         Some("history") if word("kind") == Some("value") => of_value(object),
         Some("history") if word("anomaly_text").is_some() => of_database(object),
         Some("history") => of_history(object),
+        Some("fence") if object["fixable"] == false => no_fence(object),
         _ => {
             let why = match word("broken") {
                 Some(what) => what.to_owned(),
@@ -47,6 +48,28 @@ pub(super) fn of(object: &Value) -> Reason {
             Reason { text, place: place.unwrap_or_else(line), ..Reason::default() }
         }
     }
+}
+
+/// That no fences reach the goal: because there is no place for one, or because SC misses it, too.
+fn no_fence(object: &Value) -> Reason {
+    let late = &object["run"]["late"][0];
+    let ends = ["store", "behind"].map(|key| step(object, &late[key]));
+    let [Some(store), Some(access)] = ends else {
+        let text = ": no fences help, because SC does it, too".to_owned();
+        return Reason { text, place: last_place(object), ..Reason::default() };
+    };
+    let did = |step: &Value| match step["text"].as_str() {
+        Some(text) => format!("`{text}`"),
+        None => step["location"].as_str().unwrap_or_default().to_owned(),
+    };
+    let place = place_of(store);
+    if (&store["line"], &store["text"]) == (&access["line"], &access["text"]) {
+        let text = format!(": no fence fits into {}: split it", did(store));
+        return Reason { text, place, ..Reason::default() };
+    }
+    let text = format!(": no fence fits between {} and {}", did(store), did(access));
+    let related = vec![(place_of(access), format!("overtakes the store: {}", did(access)))];
+    Reason { text, place, related }
 }
 
 /// What is reached that must not be.

@@ -48,7 +48,11 @@ fn result(finding: &Finding) -> Value {
     if !related.is_empty() {
         result["relatedLocations"] = related.into();
     }
-    let changes = finding.diff.as_deref().map(changes).unwrap_or_default();
+    let changes = finding
+        .diff
+        .as_deref()
+        .map(|diff| changes(diff, finding.folder.as_deref()))
+        .unwrap_or_default();
     if !changes.is_empty() {
         let description = json!({"text": "fences and stronger orders that fix it"});
         result["fixes"] = json!([{"description": description, "artifactChanges": changes}]);
@@ -75,14 +79,15 @@ fn uri(path: &str) -> String {
     if path.starts_with('/') { format!("file://{path}") } else { path }
 }
 
-/// The changes of a unified diff, hunk by hunk.
-fn changes(diff: &str) -> Vec<Value> {
+/// The changes of a unified diff of files below a folder, hunk by hunk.
+fn changes(diff: &str, folder: Option<&str>) -> Vec<Value> {
     let mut changes: Vec<Value> = Vec::new();
     let mut lines = diff.lines().peekable();
     while let Some(line) = lines.next() {
         if let Some(file) = line.strip_prefix("+++ ") {
             let file = file.split('\t').next().unwrap_or(file);
-            changes.push(json!({"artifactLocation": {"uri": uri(file)}, "replacements": []}));
+            let file = folder.map_or(file.to_owned(), |folder| format!("{folder}/{file}"));
+            changes.push(json!({"artifactLocation": {"uri": uri(&file)}, "replacements": []}));
         }
         let Some(old) = line.strip_prefix("@@ -").and_then(|rest| rest.split(' ').next()) else {
             continue;

@@ -125,8 +125,7 @@ fn files_of_a_crate_below() {
          (under TSO)%0At#1 wr x at src/lib.rs:5 reaches memory after rd y\n"
     );
     let advice = OBJECTS[4].replace(r#""question""#, r#""root":"sub","question""#);
-    // The diff is named so already, to be applied.
-    let advice = advice.replace("--- sb.c", "--- sub/sb.c").replace("+++ sb.c", "+++ sub/sb.c");
+    let advice = advice.replace(r#""diff""#, r#""folder":"sub","diff""#);
     let tool = Tool { name: "weakspot", version: "1.0", commit: None };
     let log: Value = serde_json::from_str(&sarif(&tool, &advice)).expect("JSON");
     let result = &log["runs"][0]["results"][0];
@@ -149,6 +148,20 @@ fn what_is_asked_for_why() {
     );
     let xml = junit_of_objects(&stopped);
     assert!(xml.contains("run under TSO is not known: the search was interrupted"), "{xml}");
+}
+
+/// Where no fence fits, that is said at the store.
+#[test]
+fn no_fence_fits() {
+    let run = r#"{"late":[{"store":1,"behind":2}],"steps":[{"n":1,"line":5,"text":"x = 1, a = y;"},{"n":2,"line":5,"text":"x = 1, a = y;"}]}"#;
+    let object = format!(
+        r#"{{"file":"i.c","question":"fence","model":"tso","verdict":"violated","goal":"robust","fixable":false,"run":{run}}}"#
+    );
+    let said = github(&object);
+    assert!(said.starts_with("::error file=i.c,line=5,"), "{said}");
+    assert!(said.ends_with("not robust under TSO: no fence fits into `x = 1, a = y;`: split it\n"));
+    let apart = object.replacen("x = 1, a = y;", "x = 1;", 1);
+    assert!(github(&apart).contains("fits between `x = 1;` and `x = 1, a = y;`"), "{apart}");
 }
 
 /// A value that nobody wrote stands where it is read, with who wrote before.

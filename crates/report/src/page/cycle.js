@@ -12,10 +12,11 @@ function showCycle(a, run) {
   const on = new Set(cycle.flatMap((c) => [c.from, c.to]));
   const steps = run.steps.filter((s) => on.has(s.n) || s.kind !== "commit" && s.kind !== "local");
   const shown = steps.length <= 30 ? steps : steps.filter((s) => on.has(s.n));
-  const threads = [...new Set(shown.map((s) => s.thread))].sort((x, y) => x - y);
+  const drawn = shown.filter((s) => on.has(s.n) || a.question === "history");
+  const threads = [...new Set(drawn.map((s) => s.thread))].sort((x, y) => x - y);
   const places = new Map();
   const depth = new Map();
-  for (const s of shown.filter((t) => on.has(t.n) || a.question === "history")) {
+  for (const s of drawn) {
     const row = depth.get(s.thread) || 0;
     depth.set(s.thread, row + 1);
     places.set(s.n, { s, x: 20 + threads.indexOf(s.thread) * (NODE + GAP), y: 40 + row * DOWN });

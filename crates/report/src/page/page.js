@@ -36,7 +36,8 @@ function overtaking(run) {
   return access ? [store, access] : null;
 }
 
-const placeOf = (s) => s.file ? `${s.file}:${s.line}` : s.line ? `line ${s.line}` : "";
+const linesOf = (s) => s.end_line ? `${s.line}-${s.end_line}` : String(s.line || "");
+const placeOf = (s) => s.file ? `${s.file}:${linesOf(s)}` : s.line ? `${s.end_line ? "lines" : "line"} ${linesOf(s)}` : "";
 const inPlace = (s) => placeOf(s) ? ` (${placeOf(s)})` : "";
 
 // Fences give SC at best. An execution with commits need not be one of SC, whatever it is judged by.
@@ -81,8 +82,10 @@ function showOne(a, one) {
   const file = pair && fileOf(a, pair[0]);
   if (file && pair[0].line) {
     const other = fileOf(a, pair[1]) === file && pair[1].line;
-    const marks = new Map([[pair[0].line, { kind: "store", words: "← this store waits in the buffer" }]]);
-    if (other && other !== pair[0].line) marks.set(other, { kind: "access", words: "← and this overtakes it" });
+    const together = other === pair[0].line;
+    const marks = new Map([[pair[0].line, { kind: "store", steps: together ? pair : [pair[0]],
+      words: together ? "← this store waits in the buffer, and what follows it here overtakes it" : "← this store waits in the buffer" }]]);
+    if (other && !together) marks.set(other, { kind: "access", steps: [pair[1]], words: "← and this overtakes it" });
     source = showSource(file, marks, other ? [pair[0].line, other] : null);
     parts.push(source.box);
   }
@@ -106,6 +109,8 @@ function showFix(a) {
     : `${f.thread ? `in ${f.thread}, ` : ""}${!f.before ? "behind " : f.before === f.after ? "before " : "between "}`, f.after && make("code", {}, f.after),
   f.before && f.before !== f.after && [" and ", make("code", {}, f.before)], f.line && !f.what ? ` (line ${f.line})` : ""))));
   if (a.diff) parts.push(showDiff(a.diff));
+  if (a.diff && a.explorations !== undefined) parts.push(make("p", { class: "soft" }, "To apply it: ",
+    make("code", {}, `patch ${a.folder ? `-d ${a.folder} ` : ""}-p0`)));
   if (a.fixable) parts.push(make("p", {}, make("strong", {}, "With it: "), make("span", { class: "pill holds" },
     make("span", { "aria-hidden": "true" }, "✓ "), `${modelName(a.model)}: ${a.goal === "safe" ? "holds" : a.goal ? "robust" : "none of these pairs"}`),
   a.optimal ? " No cheaper fences do that." : ""));

@@ -2,6 +2,7 @@
 
 const MOST_STEPS = 100;
 const MOST_BARS = 6;
+const MOST_DID = 6;
 
 // What memory and buffers hold after the first `count` steps; with `sc` every store reaches memory at once.
 // `parted`: loads that read something else then, by their numbers.
@@ -57,7 +58,7 @@ const namedSets = (s) => Object.entries(s.sets || {}).filter(([name]) => !name.s
 function repeatedIn(steps) {
   const shown = new Map();
   const repeated = new Set();
-  for (const s of steps.filter((step) => step.kind !== "commit" && step.file && step.text)) {
+  for (const s of steps.filter((step) => step.kind !== "commit" && step.line && step.text)) {
     const place = [s.file, s.line, s.column, s.text].join("\n");
     if (shown.get(s.thread) === place && s.kind !== "fail") repeated.add(s.n);
     shown.set(s.thread, place);
@@ -123,24 +124,40 @@ function showRun(a, run, source) {
   };
 
   const room = names.map((_, c) => waits.reduce((most, w) => w.thread === c ? Math.max(most, w.slot + 1) : most, 0));
-  function stepRow(s, i, near) {
+  // Of the steps of a statement that nothing comes between, one row: `i` is the first of them.
+  function stepRow(steps, i, near) {
+    const s = steps[0];
+    const end = i + steps.length - 1;
     const dim = sc && firstParted >= 0 && i > firstParted || sc && s.kind === "commit";
-    const [what, value] = told(s);
-    return make("tr", { class: [i === now ? "now" : "", i > now ? "ahead" : "", dim ? "dim" : ""].join(" ").trim() || false,
+    const [what, first] = told(s);
+    const others = steps.slice(1).map(did).filter(Boolean);
+    const value = [first, ...(others.length > MOST_DID ? [`… ${others.length - 1} more …`, others[others.length - 1]] : others)].filter(Boolean).join(", ");
+    const numbers = steps.length === 1 ? s.n : steps.length === 2 ? `${s.n}, ${steps[1].n}` : `${s.n} to ${steps[steps.length - 1].n}`;
+    return make("tr", { class: [i <= now && now <= end ? "now" : "", i > now ? "ahead" : "", dim ? "dim" : ""].join(" ").trim() || false,
       onclick: () => go(i) },
     columns.map((c) => {
-      const mine = near.filter((w) => !sc && w.thread === c && w.from <= i && i <= w.to);
+      const mine = near.filter((w) => !sc && w.thread === c && w.from <= end && i <= w.to);
       return make("td", { class: s.thread === c ? "cell code mine" : "cell code", "data-thread": names[c], style: `padding-left: ${0.6 + room[c] * 0.6}rem` },
         mine.map((w) => make("i", { style: `left: ${0.3 + w.slot * 0.6}rem`, title: `${w.n} waits in the store buffer`,
-          class: ["bar", late.has(w.n) ? "late" : "", w.from === i ? "first" : "", w.to === i ? "last" : ""].join(" ") })),
-        s.thread === c && make("div", { class: onCycle.has(s.n) ? "on-cycle" : s.kind === "local" ? "soft" : false },
-          make("span", { class: "n" }, `${s.n} `), what, value && make("div", { class: "value" }, value),
-          late.has(s.n) && !sc && make("div", { class: "stays" },
-            `waits in the store buffer of ${names[c]}: ${late.get(s.n)} overtakes it`),
-          sc && parted.has(s.n) && make("div", { class: "parts" },
-            `Here they part: under SC it would read ${s.location}=${parted.get(s.n)}, and the program would go on from there.`)));
+          class: ["bar", late.has(w.n) ? "late" : "", w.from >= i && w.from <= end ? "first" : "", w.to >= i && w.to <= end ? "last" : ""].join(" ") })),
+        s.thread === c && make("div", { class: steps.some((t) => onCycle.has(t.n)) ? "on-cycle" : steps.every((t) => t.kind === "local") ? "soft" : false },
+          make("span", { class: "n" }, `${numbers} `), what, value && make("div", { class: "value" }, value),
+          steps.filter((t) => late.has(t.n) && !sc).map((t) => make("div", { class: "stays" },
+            `${steps.length > 1 ? `${t.n} ` : ""}waits in the store buffer of ${names[c]}: ${late.get(t.n)} overtakes it`)),
+          steps.filter((t) => sc && parted.has(t.n)).map((t) => make("div", { class: "parts" },
+            `Here they part: under SC it would read ${t.location}=${parted.get(t.n)}, and the program would go on from there.`))));
     }),
-    make("td", { class: "code soft" }, s.file ? `${s.file.replace(/^.*\//, "")}:${s.line || ""}` : s.line ? `line ${s.line}` : ""));
+    make("td", { class: "code soft" }, placeOf({ ...s, file: s.file && s.file.replace(/^.*\//, "") })));
+  }
+
+  function rows(part, from, near) {
+    const groups = [];
+    part.forEach((s, i) => {
+      const last = groups[groups.length - 1];
+      if (last && repeated.has(s.n) && s.kind !== "commit" && last.steps[0].thread === s.thread && last.steps[0].kind !== "commit") last.steps.push(s);
+      else groups.push({ steps: [s], at: from + i });
+    });
+    return groups.map(({ steps, at }) => stepRow(steps, at, near));
   }
 
   function show() {
@@ -152,13 +169,13 @@ function showRun(a, run, source) {
     table.replaceChildren(
       make("thead", {}, make("tr", {}, columns.map((i) => make("th", { scope: "col" }, names[i])),
         make("th", { scope: "col" }, "source"))),
-      make("tbody", {}, folded(from), part.map((s, i) => stepRow(s, from + i, near)),
+      make("tbody", {}, folded(from), rows(part, from, near),
         folded(run.steps.length - from - part.length)));
     const s = run.steps[now];
     if (!s) return;
     where.textContent = `step ${now + 1} of ${run.steps.length}`;
     slider.value = now;
-    if (source) source.mark(s.line && s.kind !== "commit" ? s.line : 0);
+    if (source) source.mark(s.line && s.kind !== "commit" ? s.line : 0, s.end_line);
     const after = replay(run, now + 1, sc);
     const before = replay(run, now, sc).memory;
     state.replaceChildren(make("div", { class: "lanes" }, columns.map((c) => {
@@ -175,7 +192,8 @@ function showRun(a, run, source) {
     })), make("div", { class: "memory" }, make("strong", {}, "memory"),
       Object.keys(after.memory).length ? Object.entries(after.memory).slice(0, 60).map(([x, v]) =>
         make("div", { class: String(before[x]) !== String(v) ? "code changed" : "code" }, `${x}=${v}`))
-        : make("div", { class: "soft" }, "values are not known")));
+        : make("div", { class: "soft" }, a.of === "trace" ? "not known: the log has the values of another order of its events"
+          : a.of === "execution" ? "not shown: serializability does not depend on values" : "values are not known")));
   }
   function go(to) {
     now = Math.max(0, Math.min(last, to));

@@ -15,7 +15,24 @@ function textOf(a, s) {
   return line || s.text || `${s.kind} ${s.location || ""}`;
 }
 
-// `marks`: lines with a word on each and a class; `arc`: from which line to which. Returns the element, and
+// A line, with the parts marked that steps are, where their columns are known and the line has others.
+function withParts(line, steps) {
+  const ranges = (steps || []).filter((s) => s.column).map((s) => {
+    const from = [...line].slice(0, s.column - 1).join("").length;
+    const rest = line.slice(from);
+    const stop = rest.search(/;|$/);
+    return [from, from + (s.text && rest.startsWith(s.text) ? s.text.length : rest.slice(0, stop).trimEnd().length)];
+  }).filter(([from, to]) => from < to && line.slice(from, to).replace(/;$/, "") !== line.trim().replace(/;$/, "")).sort(([p], [q]) => p - q);
+  const parts = [];
+  let at = 0;
+  for (const [from, to] of ranges.filter(([from], i) => !i || from >= ranges[i - 1][1])) {
+    parts.push(line.slice(at, from), make("mark", {}, line.slice(from, to)));
+    at = to;
+  }
+  return [...parts, line.slice(at) || (at ? "" : " ")];
+}
+
+// `marks`: lines with a word on each, a class, and the steps there; `arc`: from which line to which. Returns the element, and
 // what marks the line of the step that is shown.
 function showSource(file, marks, arc) {
   const text = sources.get(file).replace(/\n$/, "").split("\n");
@@ -25,7 +42,7 @@ function showSource(file, marks, arc) {
   const rowOf = (n) => {
     const mark = marks.get(n);
     const row = make("div", { class: `row ${mark ? mark.kind : ""}` }, make("span", { class: "at" }, String(n)),
-      make("span", { class: "line" }, text[n - 1] || " "), mark && make("span", { class: "why" }, mark.words));
+      make("span", { class: "line" }, withParts(text[n - 1] || "", mark && mark.steps)), mark && make("span", { class: "why" }, mark.words));
     shown.set(n, row);
     return row;
   };
@@ -59,7 +76,7 @@ function showSource(file, marks, arc) {
   }
   fill(false);
   new ResizeObserver(arcs).observe(box);
-  const mark = (n) => shown.forEach((row, m) => row.classList.toggle("now", m === n));
+  const mark = (n, end) => shown.forEach((row, m) => row.classList.toggle("now", m >= n && m <= (end || n)));
   return { box: make("figure", {}, make("figcaption", { class: "soft code" }, file), box), mark };
 }
 

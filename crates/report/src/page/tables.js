@@ -59,7 +59,7 @@ function showLattice(a) {
       : draw("g", { class: "model unknown" }, drawn);
   };
   return [make("h3", {}, "All models"), make("p", { class: "soft" }, "A model implies those below it."),
-    draw("svg", { class: "graph lattice", viewBox: "0 0 370 285", width: 370, height: 285, role: "group", "aria-label": "models" },
+    draw("svg", { class: "graph lattice", viewBox: "-3 0 376 285", width: 376, height: 285, role: "group", "aria-label": "models" },
       STRONGER.map(line), Object.entries(LATTICE).map(node))];
 }
 

@@ -20,8 +20,18 @@ pub(super) struct Picture {
     pub(super) arcs: Vec<Arc>,
 }
 
+impl Picture {
+    /// Whether it is the same but for what it is called.
+    fn is_same(&self, other: &Picture) -> bool {
+        let parts = |p: &Picture| {
+            (p.init.clone(), p.columns.clone(), p.nodes.clone(), p.waits.clone(), p.arcs.clone())
+        };
+        parts(self) == parts(other)
+    }
+}
+
 /// A box.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) column: usize,
     pub(super) row: usize,
@@ -42,7 +52,7 @@ pub(super) enum Look {
 }
 
 /// An arrow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Arc {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -121,7 +131,7 @@ impl Kind {
 
 /// The runs in some objects.
 pub(super) fn pictures(objects: &str) -> Vec<Picture> {
-    let mut found = Vec::new();
+    let mut found: Vec<((String, String), Picture)> = Vec::new();
     for object in objects.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let word = |key: &str| object[key].as_str().unwrap_or_default();
         let name = ["name", "id"].iter().map(|key| word(key)).find(|name| !name.is_empty());
@@ -131,7 +141,16 @@ pub(super) fn pictures(objects: &str) -> Vec<Picture> {
         let timed = !(word("question") == "history" && word("verdict") == "violated");
         let mut add = |run: &Value, title: String, timed| {
             if run["steps"].as_array().is_some_and(|steps| !steps.is_empty()) {
-                found.push(picture(run, title, timed));
+                let new = picture(run, title, timed);
+                let of = (word("file").to_owned(), model.clone());
+                let is_same = |(of_known, known): &((String, String), Picture)| {
+                    of_known.0 == of.0 && of_known.1 != of.1 && known.is_same(&new)
+                };
+                match found.iter().position(is_same) {
+                    // What several models share is drawn once.
+                    Some(known) => found[known].1.title += &format!("; {}", new.title),
+                    None => found.push((of, new)),
+                }
             }
         };
         add(&object["run"], format!("{name} under {model}"), timed);
@@ -146,7 +165,7 @@ pub(super) fn pictures(objects: &str) -> Vec<Picture> {
             add(&pair["run"], format!("{name} under {model}, violation {}", i + 1), true);
         }
     }
-    found
+    found.into_iter().map(|(_, picture)| picture).collect()
 }
 
 fn picture(run: &Value, title: String, timed: bool) -> Picture {

@@ -103,6 +103,11 @@ fn formats() {
     assert_eq!(svg.matches("<svg").count(), 1);
     assert_eq!(svg.matches("SB under TSO</title>").count(), 2);
     assert_eq!(draw_pictures(Format::Dot, &format!("{SB}\n{SB}\n")).matches("digraph").count(), 2);
+    // What another model has, too, is drawn once.
+    let both = format!("{SB}\n{}\n", SB.replacen(r#""model":"tso""#, r#""model":"pso""#, 1));
+    let dot = draw_pictures(Format::Dot, &both);
+    assert_eq!(dot.matches("digraph").count(), 1, "{dot}");
+    assert!(dot.contains("SB under TSO; SB under PSO"), "{dot}");
     assert_balanced(&draw_pictures(Format::Tex, SB));
     // What LaTeX would join, or does not know.
     let odd = SB.replace("MOV [x],$1", "x--, y<<2, '→' \\\"é\\\"");

@@ -15,7 +15,7 @@ use crate::run::drawing::draw;
 use crate::run::object::{Run, RunStep};
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
-use crate::text::show::{Show, plain};
+use crate::text::show::{Lines, Show, plain};
 use crate::text::table::{Paint, Style};
 
 /// The answer for one program under one model.
@@ -102,8 +102,13 @@ fn reach_text(a: &ReachAnswer<'_>, paint: Paint) -> String {
             write!(out, "holds: {} ({} nodes searched)", what_holds(a), a.searched)
         }
         (Verdict::Violated, Some(Violation::Assertion(failure))) => {
-            let (line, _) = failure.span.line_column(a.source);
-            write!(out, "violated: the assertion in line {line} can fail")
+            let lines = Lines::new(a.source);
+            let ((line, _), end) = (lines.line_column(failure.span), lines.last_line(failure.span));
+            let at = match end > line {
+                true => format!("lines {line}-{end}"),
+                false => format!("line {line}"),
+            };
+            write!(out, "violated: the assertion in {at} can fail")
         }
         (Verdict::Violated, Some(Violation::FinalStates)) => {
             let words = match a.program.condition.as_ref().map(|c| c.quantifier) {

@@ -100,6 +100,9 @@ pub struct RunStep {
     /// The column, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
+    /// The last line of its source, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u64>,
     /// The text of its source, or what it did in words where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -370,6 +373,7 @@ impl RunStep {
             memory: None,
             effect: None,
             span: None,
+            end_line: None,
             shares_line: false,
         }
     }
@@ -414,13 +418,17 @@ impl RunStep {
         cell(self.location.as_deref().unwrap_or_default(), self.value.as_ref())
     }
 
-    /// ` (line 5)`, or nothing.
+    /// ` (line 5)`, ` (lines 5-6)`, or nothing.
     pub(crate) fn at_line(&self) -> String {
-        self.line_text().map(|line| format!(" (line {line})")).unwrap_or_default()
+        let lines = if self.end_line.is_some() { "lines" } else { "line" };
+        self.line_text().map(|line| format!(" ({lines} {line})")).unwrap_or_default()
     }
 
-    /// `5`, or `5:12` where its thread has several accesses on the line.
+    /// `5`, `5-6` where it goes on, or `5:12` where its thread has several accesses on the line.
     pub(crate) fn line_text(&self) -> Option<String> {
+        if let (Some(line), Some(end)) = (self.line, self.end_line) {
+            return Some(format!("{line}-{end}"));
+        }
         let column = self.column.filter(|_| self.shares_line);
         let column = column.map(|column| format!(":{column}")).unwrap_or_default();
         Some(format!("{}{column}", self.line?))

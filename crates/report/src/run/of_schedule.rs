@@ -149,6 +149,8 @@ impl Of<'_> {
             step.span = Some(taken.edge.span);
             step.file = self.show.source_file();
             (step.line, step.column) = (Some(line as u64), Some(column as u64));
+            let end = self.lines.last_line(taken.edge.span);
+            step.end_line = Some(end as u64).filter(|_| end > line);
         }
     }
 

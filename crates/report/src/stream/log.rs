@@ -49,7 +49,18 @@ pub struct MonitorAnswer<'a> {
 
 impl Answer for MonitorAnswer<'_> {
     fn text(&self, style: Style) -> String {
-        monitor_text(self, style)
+        monitor_text(self, style, &[])
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let ends = |(o, _): &(Overtaking, _)| {
+            format!("{:?} {:?}", self.id, (o.store, o.access, o.previous))
+        };
+        self.reports.iter().map(ends).collect()
+    }
+
+    fn text_after(&self, style: Style, before: &[Option<String>]) -> String {
+        monitor_text(self, style, before)
     }
 
     fn json(&self) -> String {
@@ -74,8 +85,8 @@ const MAX_REPORTED: usize = 20;
 const MAX_DRAWN: usize = 40;
 
 /// A line that says what was found and, with `details`, for each pair of positions what overtakes
-/// what, and a drawing of the first.
-fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
+/// what, and a drawing of the first. Those that were told before, under the model that `before` says, are counted.
+fn monitor_text(a: &MonitorAnswer<'_>, style: Style, before: &[Option<String>]) -> String {
     let mut out = String::new();
     let _ = write!(out, "{}", plain(a.head.file));
     if let Some(id) = a.id {
@@ -106,7 +117,13 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
     if !style.details {
         return out;
     }
-    for (i, (report, run)) in a.reports.iter().enumerate().take(MAX_REPORTED) {
+    let known: Vec<&String> = before.iter().flatten().collect();
+    if let Some(model) = known.first() {
+        let _ = writeln!(out, "  {} as under {model}", counted(known.len() as u64, "pair"));
+    }
+    let is_new = |i: &usize| before.get(*i).is_none_or(Option::is_none);
+    let new: Vec<_> = (0..a.reports.len()).filter(is_new).map(|i| &a.reports[i]).collect();
+    for (i, (report, run)) in new.iter().enumerate().take(MAX_REPORTED) {
         out.push('\n');
         out.push_str(&violation_text(a, report, run.as_ref(), style));
         if let (0, Some(run)) = (i, run) {
@@ -114,8 +131,8 @@ fn monitor_text(a: &MonitorAnswer<'_>, style: Style) -> String {
             out.push_str(&drawing(a, run, style));
         }
     }
-    if a.reports.len() > MAX_REPORTED {
-        let more = counted((a.reports.len() - MAX_REPORTED) as u64, "more pair");
+    if new.len() > MAX_REPORTED {
+        let more = counted((new.len() - MAX_REPORTED) as u64, "more pair");
         let _ = writeln!(out, "\n  and {more}; --format json lists all");
     }
     if a.unlisted > 0 {

@@ -60,6 +60,12 @@ impl<'a> Lines<'a> {
         let line = self.starts.partition_point(|&start| start <= at);
         (line, self.text[self.starts[line - 1]..at].chars().count() + 1)
     }
+
+    /// The line of the last character of a piece of the text.
+    pub(crate) fn last_line(&self, span: Span) -> usize {
+        let last = (span.end as usize).saturating_sub(1).max(span.start as usize);
+        self.starts.partition_point(|&start| start <= last)
+    }
 }
 
 /// A program with its names and its text.

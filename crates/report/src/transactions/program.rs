@@ -14,11 +14,11 @@ use weakspot_witness::StepJson;
 use crate::answer::{Answer, Head};
 use crate::json::{of_record, verdict_key};
 use crate::run::drawing::draw_only;
-use crate::run::object::Run;
+use crate::run::object::{Run, RunLate, RunStep};
 use crate::run::of_schedule::of_schedule;
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, one_line, plain};
-use crate::text::table::{Paint, Style};
+use crate::text::table::{Paint, Style, paragraph};
 use crate::transactions::log::{
     EdgeJson, NO_FENCE_HELPS, STATIC, SerialCycle, SerialEdge, SerialEvent, SerialRole, SerialTxn,
     cycle_json, drawing,
@@ -130,8 +130,36 @@ fn serial_program_text(a: &SerialProgramAnswer<'_>, style: Style) -> String {
         }
         let (tables, cycle) = shown(a, run, cycle);
         out.push_str(&drawing(&tables, &cycle, style));
+        let run = of_schedule(show, a.head.model, schedule, true);
+        for fence in run.iter().flat_map(|run| in_the_way(a, run)) {
+            let text = format!("  A{} would be in the way.", &fence[1..]);
+            out.push_str(&paragraph(&text, style.columns(), 4));
+        }
     }
     out
+}
+
+/// The fences that would be in the way of a run under TSO: behind each store that is late, before what overtakes it. Where
+/// the program is not serializable under SC either, none is.
+fn in_the_way(a: &SerialProgramAnswer<'_>, run: &Run) -> Vec<String> {
+    if a.sc == Some(&Verdict::Violated) {
+        return Vec::new();
+    }
+    let fence = |late: &RunLate| {
+        let (store, access) = (run.step(late.store)?, run.step(late.behind)?);
+        let text = |step: &RunStep| step.text.clone().unwrap_or_else(|| step.cell());
+        let place = |step: &RunStep| match step.line {
+            Some(line) if store.line != access.line => format!("line {line}"),
+            _ => text(step),
+        };
+        let at = store.line.filter(|_| store.line == access.line);
+        let at = at.map_or(String::new(), |line| format!(" at line {line}"));
+        let thread = run.thread(store.thread);
+        Some(format!("a fence in {thread} between {} and {}{at}", place(store), place(access)))
+    };
+    let mut fences: Vec<String> = run.late.iter().filter_map(fence).collect();
+    fences.dedup();
+    fences
 }
 
 fn push_fences(out: &mut String, a: &SerialProgramAnswer<'_>, added: AddedFences<'_>, all: bool) {
@@ -192,6 +220,8 @@ fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
         before: one_line(clip(a.source, span)),
         ends: ends.and_then(|ends| show.line(ends)),
     };
+    let run = a.run.and_then(|(schedule, ..)| of_schedule(show, a.head.model, schedule, true));
+    let fix = run.as_ref().map(|run| in_the_way(a, run).join(", "));
     let body = Body {
         name: &a.names.program,
         buffered: a.buffered.map(BufferedReads::key),
@@ -206,7 +236,8 @@ fn serial_program_json(a: &SerialProgramAnswer<'_>) -> String {
         robust: a.robust.map(verdict_key),
         decided_by: a.decided_by,
         states: a.states,
-        run: a.run.and_then(|(schedule, ..)| of_schedule(show, a.head.model, schedule, true)),
+        fix: fix.filter(|fix| !fix.is_empty()),
+        run,
     };
     of_record(&a.head, a.names, About { id: None, of: "program" }, body)
 }
@@ -242,6 +273,8 @@ struct Body<'a> {
     robust: Option<&'static str>,
     decided_by: &'a str,
     states: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run>,
 }
