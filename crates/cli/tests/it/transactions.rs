@@ -222,10 +222,10 @@ fn json() {
         &["history", "--format", "json", "-m", "rc,ra", file],
         "",
         expect![[r#"
-            {"file":"corpus/databases/fractured-read.edn","question":"history","id":null,"number":1,"model":"read-committed","verdict":"holds","certified":true,"operations":6,"transactions":3,"sessions":2,"variables":2,"decided_by":"saturation","order":[[0,0],[0,1],[1,0]],"unchecked":["real-time order"],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
-            {"file":"corpus/databases/fractured-read.edn","question":"history","id":null,"number":1,"model":"read-atomic","verdict":"violated","certified":true,"operations":6,"transactions":3,"sessions":2,"variables":2,"decided_by":"saturation","anomaly":"fractured-read","anomaly_text":"a transaction is seen in part","cycle":[1,2],"facts":[{"from":{"session":0,"index":1,"line":5},"link":"wr","to":{"session":1,"index":0,"line":7},"read":{"session":1,"index":0,"line":7,"operation":1,"op":"r x 2"}},{"from":{"session":0,"index":1,"line":5},"link":"ww","to":{"session":0,"index":0,"line":3},"read":{"session":1,"index":0,"line":7,"operation":0,"op":"r y 1"},"path":[0]},{"from":{"session":0,"index":0,"line":3},"link":"so","to":{"session":0,"index":1,"line":5}}],"unchecked":["real-time order"],"time_s":_,"schema":1}
-            --- exit 1
-        "#]],
+        {"file":"corpus/databases/fractured-read.edn","question":"history","id":null,"number":1,"model":"read-committed","verdict":"holds","certified":true,"operations":6,"transactions":3,"sessions":2,"variables":2,"decided_by":"saturation","order":[[0,0],[0,1],[1,0]],"unchecked":["real-time order"],"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+        {"file":"corpus/databases/fractured-read.edn","question":"history","id":null,"number":1,"model":"read-atomic","verdict":"violated","certified":true,"operations":6,"transactions":3,"sessions":2,"variables":2,"decided_by":"saturation","anomaly":"fractured-read","anomaly_text":"a transaction is seen in part","cycle":[0,2],"facts":[{"from":{"session":0,"index":0,"line":3},"link":"so","to":{"session":0,"index":1,"line":5}},{"from":{"session":0,"index":1,"line":5},"link":"wr","to":{"session":1,"index":0,"line":7},"read":{"session":1,"index":0,"line":7,"operation":1,"op":"r x 2"}},{"from":{"session":0,"index":1,"line":5},"link":"ww","to":{"session":0,"index":0,"line":3},"read":{"session":1,"index":0,"line":7,"operation":0,"op":"r y 1"},"path":[1]}],"unchecked":["real-time order"],"time_s":_,"schema":1}
+        --- exit 1
+    "#]],
     );
     check(
         &["history", "--format", "json", "-m", "ra", "corpus/databases/aborted-read.edn"],

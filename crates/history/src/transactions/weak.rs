@@ -93,7 +93,7 @@ fn older(graph: &mut Graph<'_>, from: u32, read: u32, closing: &mut Option<Vec<E
         graph.edges.push(edge);
     } else if from > to {
         let back = Edge { from: to, to: from, why: EdgeWhy::Session, round: 0 };
-        closing.get_or_insert_with(|| vec![edge, back]);
+        closing.get_or_insert_with(|| vec![back, edge]);
     }
 }
 
