@@ -102,3 +102,20 @@ pub(super) fn parts<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
         }
     }
 }
+
+/// Whether an expression may name a place in memory.
+pub(super) fn is_place(e: &Expr) -> bool {
+    matches!(
+        e.kind,
+        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
+    )
+}
+
+/// Whether the struct of which a member is named is in memory.
+pub(super) fn is_in_memory(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Member(inner, _) => is_in_memory(inner),
+        ExprKind::Literal(..) => true,
+        _ => is_place(e),
+    }
+}

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use weakspot_core::{BinOp, Expr, Instr, RegId, Value};
 
 use super::structs::{Argument, Parts};
-use super::value::is_place;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
@@ -14,7 +13,7 @@ use crate::c::frozen::{elements, root};
 use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, cell};
 use crate::c::parse::ELSEWHERE;
 use crate::c::types::{MOST_BYTES, Type, TypeKind};
-use crate::c::visit::{each_expr, in_init, inside};
+use crate::c::visit::{each_expr, in_init, inside, is_place};
 use crate::litmus::c::folded;
 use crate::suggest::did_you_mean;
 

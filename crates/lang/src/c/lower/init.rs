@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weakspot_core::{Expr, Span, Value};
 
-use super::structs::{Parts, is_in_memory};
+use super::structs::Parts;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind, Init, ObjectId, Unit, Variable};
@@ -13,6 +13,7 @@ use crate::c::memory::{Memory, cell};
 use crate::c::naming::Label;
 use crate::c::parse::ELSEWHERE;
 use crate::c::types::{Field, Struct, Type, TypeKind};
+use crate::c::visit::is_in_memory;
 
 /// A scalar of a variable, or a struct in it that is copied, and what it starts with.
 type Part<'a> = (Value, Type, Source<'a>);

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 use weakspot_core::{BinOp, Expr};
 
-use super::value::{defined, is_place};
+use super::value::defined;
 use super::{Lower, Lowering, Place, Typed};
 use crate::c::ast::{self, ExprKind};
 use crate::c::types::Type;
-use crate::c::visit::parts;
+use crate::c::visit::{is_place, parts};
 
 impl Lower<'_> {
     /// `to op= from`.

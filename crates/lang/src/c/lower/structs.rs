@@ -2,11 +2,11 @@
 
 use weakspot_core::{BinOp, Expr, RegId, Value};
 
-use super::value::is_place;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
 use crate::c::types::{Type, TypeKind};
+use crate::c::visit::{is_in_memory, is_place};
 use crate::litmus::c::folded;
 
 /// The numbers and pointers of a struct: where they are in it, their types and values.
@@ -222,15 +222,6 @@ impl Lower<'_> {
         }
         let what = own.describe(&self.unit.structs);
         Err(Diagnostic::new(e.at, format!("this has the type `{what}`"), ""))
-    }
-}
-
-/// Whether the struct of which a member is named is in memory.
-pub(super) fn is_in_memory(e: &ast::Expr) -> bool {
-    match &e.kind {
-        ExprKind::Member(inner, _) => is_in_memory(inner),
-        ExprKind::Literal(..) => true,
-        _ => is_place(e),
     }
 }
 

@@ -3,13 +3,12 @@
 use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 
 use super::init::use_member;
-use super::structs::is_in_memory;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
 use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
-use crate::c::visit::parts;
+use crate::c::visit::{is_in_memory, is_place, parts};
 use crate::litmus::c::{binary, folded, not, undefined_shift};
 use crate::suggest::did_you_mean;
 
@@ -661,13 +660,4 @@ fn is_number_like(a: &Type, b: &Type) -> bool {
         (TypeKind::Int { bytes: a, .. }, TypeKind::Int { bytes: b, .. }) => a == b,
         _ => false,
     }
-}
-
-/// Whether an expression may name a place in memory.
-pub(super) fn is_place(e: &ast::Expr) -> bool {
-    let kind = &e.kind;
-    matches!(
-        kind,
-        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
-    )
 }
