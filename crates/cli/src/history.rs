@@ -235,24 +235,25 @@ impl Asked<'_> {
     /// Answers for a history under all models.
     fn answer(&mut self, read: &Read<'_>) {
         let Recorded { ops, .. } = &read.history;
-        if self.job.models.iter().any(|model| model.has_real_time()) && !ops.has_times() {
-            return self.refuse(None, NO_TIMES);
-        }
+        // Without times, the models that are about them have no answer; the others do.
+        let is_without = |model: &&HistoryModel| model.has_real_time() && !ops.has_times();
+        let (without, models): (Vec<_>, Vec<_>) = self.job.models.iter().partition(is_without);
+        without.into_iter().for_each(|model| self.refuse(Some(model), NO_TIMES));
         if !read.open.is_empty() {
-            return self.answer_open(read);
+            return self.answer_open(read, &models);
         }
         let mut listener = Listener::new();
-        match classify(ops, self.job.models, self.method, &self.limits, &mut listener) {
+        match classify(ops, &models, self.method, &self.limits, &mut listener) {
             Ok(found) => self.say(read, found.into_iter().map(|found| (None, found)).collect()),
             Err(Defect { model, rejected }) => self.refuse(None, &defect(model, &rejected)),
         }
     }
 
     /// The same, model by model, where it is open what some reads read.
-    fn answer_open(&mut self, read: &Read<'_>) {
+    fn answer_open(&mut self, read: &Read<'_>, models: &[HistoryModel]) {
         let (ops, open) = (&read.history.ops, read.open);
         let mut found = Vec::new();
-        for &model in self.job.models {
+        for &model in models {
             let mut listener = Listener::new();
             match classify_open(ops, open, model, self.method, &self.limits, &mut listener) {
                 Ok(chosen) => found.push((Some((chosen.ops, chosen.ways)), chosen.found)),

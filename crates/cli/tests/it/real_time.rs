@@ -130,6 +130,44 @@ fn times_that_cannot_be() {
         --- exit 2
     "#]],
     );
+    // Other models are answered.
+    check(
+        &["history", "--model", "lin,sc,tso-rt,tso", "-"],
+        "t0: w x 1\nt1: r x 1\n",
+        expect![[r#"
+            - history 1 SC: satisfied: 2 operations, shown by a run of 2 steps
+
+              t0    │ t1    │ memory
+              ──────┼───────┼───────
+                    │       │ x=0
+              w x 1 │       │ x=1
+                    │ r x 1 │
+
+            - history 1 TSO: satisfied: 2 operations, shown by a run of 2 steps under SC
+
+              t0    │ t1    │ memory
+              ──────┼───────┼───────
+                    │       │ x=0
+              w x 1 │       │ x=1
+                    │ r x 1 │
+
+            --- standard error
+            error: -: no operation says when it began or ended, which `lin` and `tso-rt` are about
+            error: -: no operation says when it began or ended, which `lin` and `tso-rt` are about
+            --- exit 2
+        "#]],
+    );
+    check(
+        &["history", "--model", "lin,sc", "--format", "json", "-"],
+        "t0: r x 1\nt1: w x 1\nt1: w x 1\n",
+        expect![[r#"
+            {"file":"-","question":"history","model":"lin","verdict":"error","message":"no operation says when it began or ended, which `lin` and `tso-rt` are about","line":null,"column":null,"time_s":_,"schema":1,"tool":{"name":"weakspot","version":"0.1.0"}}
+            {"file":"-","question":"history","id":null,"number":1,"model":"sc","verdict":"holds","certified":true,"operations":3,"threads":2,"variables":1,"decided_by":"greedy","steps":3,"order":[{"thread":1,"index":0},{"thread":0,"index":0},{"thread":1,"index":1}],"store_order":{"x":[[1,0],[1,1]]},"notes":["1 read is of a value that was written more than once: a model is satisfied if it is with some choice of the writes, and what is shown is about one of them"],"run":{"model":"sc","threads":[{"name":"t0"},{"name":"t1"}],"locations":[{"name":"x"}],"init":{"x":0},"steps":[{"n":1,"thread":1,"kind":"store","location":"x","value":1,"line":2,"text":"w x 1"},{"n":2,"thread":0,"kind":"load","location":"x","value":1,"line":1,"text":"r x 1"},{"n":3,"thread":1,"kind":"store","location":"x","value":1,"line":3,"text":"w x 1"}],"cycle":[],"late":[]},"time_s":_,"schema":1}
+            --- standard error
+            error: -: no operation says when it began or ended, which `lin` and `tso-rt` are about
+            --- exit 2
+        "#]],
+    );
     ask(
         "t0: w x 1 @ 3:1\n",
         expect![[r#"

@@ -32,12 +32,14 @@ pub fn misread(history: &TxnHistory, versions: &[Vec<u32>], op: u32) -> Option<M
     if list.iter().any(|&w| !history.committed(history.txn_of(w))) {
         return Some(Misread::Aborted);
     }
-    let own = history.last_write(txn, var).filter(|&last| last < op).or_else(|| {
+    let own = match history.last_write(txn, var) {
         // Its last one is behind the read, but there may be others.
-        history.last_write(txn, var)?;
-        let mut before = (history.of_txn(txn).start..op).rev();
-        before.find(|&before| history.writes(before) && history.var(before) == var)
-    });
+        Some(last) if last > op => {
+            let mut before = (history.of_txn(txn).start..op).rev();
+            before.find(|&before| history.writes(before) && history.var(before) == var)
+        }
+        own => own,
+    };
     if own.is_some_and(|own| own != from) {
         return Some(Misread::Internal);
     }

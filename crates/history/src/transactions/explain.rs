@@ -15,9 +15,8 @@ pub(super) fn cycle(
     edges: &[Edge],
     meter: &mut Meter<'_>,
 ) -> Result<TxnEvidence, Limit> {
-    let out = Outgoing::new(graph, |_| true);
     let (facts, known) = (Vec::new(), HashMap::new());
-    let mut explain = Explain { graph, out, model, facts, known, meter };
+    let mut explain = Explain { graph, out: None, model, facts, known, meter };
     let mut cycle = explain.path(edges)?;
     if let [edge] = edges {
         cycle.insert(0, explain.fact(BEGINNING, edge.from, Reason::Beginning));
@@ -31,7 +30,8 @@ const OVERWRITES: u8 = 5;
 
 struct Explain<'a, 'm> {
     graph: &'a Graph<'a>,
-    out: Outgoing,
+    /// Where a path is looked for.
+    out: Option<Outgoing>,
     model: TxnModel,
     facts: Vec<Fact>,
     /// By where they start and end, and which kind of reason they have.
@@ -131,7 +131,8 @@ impl Explain<'_, '_> {
         let is_wanted = |edge: &Edge| {
             edge.round < round && (round > 1 || !matches!(edge.why, EdgeWhy::Versions(..)))
         };
-        let path = self.graph.path(&self.out, from, to, is_wanted, self.meter)?;
+        let out = self.out.get_or_insert_with(|| Outgoing::new(self.graph, |_| true));
+        let path = self.graph.path(out, from, to, is_wanted, self.meter)?;
         self.path(&path.unwrap_or_default())
     }
 }

@@ -129,22 +129,32 @@ fn find(
         return Ok((TxnEvidence::Misread { op, what }, "reads"));
     }
     meter.step(history.len() as u64)?;
+    // What breaks these two is often found before what sessions and reads say is needed.
+    let mut asked = Graph { history, edges: Vec::new() };
+    let early = match model {
+        TxnModel::ReadCommitted => Some(weak::read_committed(&mut asked, meter)?),
+        TxnModel::ReadAtomic => Some(weak::read_atomic(&mut asked, meter)?),
+        TxnModel::Causal | TxnModel::Serializable => None,
+    };
+    if let Some(weak::Found::Cycle(cycle)) = &early {
+        return Ok((explain::cycle(&asked, model, cycle, meter)?, "saturation"));
+    }
     let mut graph = Graph::new(history);
     graph.add_versions(&versions);
+    graph.edges.append(&mut asked.edges);
     // What breaks read atomic breaks the others, and is found sooner.
     if matches!(model, TxnModel::Causal | TxnModel::Serializable)
         && let Some(cycle) = fractured(&graph, meter)?
     {
         return Ok((cycle, "saturation"));
     }
-    let weak = match model {
-        TxnModel::ReadCommitted => weak::read_committed(&mut graph, meter),
-        TxnModel::ReadAtomic => weak::read_atomic(&mut graph, meter),
-        TxnModel::Causal | TxnModel::Serializable => weak::causal(&mut graph, meter),
+    let weak = match early {
+        Some(found) => found,
+        None => weak::causal(&mut graph, meter)?,
     };
-    let closing = match weak? {
+    let closing = match weak {
         weak::Found::Orders => None,
-        weak::Found::Before(edge) => Some(vec![edge]),
+        weak::Found::Cycle(cycle) => Some(cycle),
     };
     let sorted = match closing {
         Some(cycle) => Err(cycle),
@@ -160,13 +170,18 @@ fn find(
 
 /// A cycle of what read atomic asks for.
 fn fractured(graph: &Graph<'_>, meter: &mut Meter<'_>) -> Result<Option<TxnEvidence>, Limit> {
-    let mut graph = Graph { history: graph.history, edges: graph.edges.clone() };
-    let cycle = match weak::read_atomic(&mut graph, meter)? {
-        weak::Found::Before(edge) => vec![edge],
-        weak::Found::Orders => match graph.sort(meter)? {
-            Err(cycle) => cycle,
-            Ok(_) => return Ok(None),
-        },
+    let mut asked = Graph { history: graph.history, edges: Vec::new() };
+    let found = weak::read_atomic(&mut asked, meter)?;
+    let (graph, cycle) = match found {
+        weak::Found::Cycle(cycle) => (asked, cycle),
+        weak::Found::Orders => {
+            let edges = graph.edges.iter().chain(&asked.edges).copied().collect();
+            let graph = Graph { history: graph.history, edges };
+            match graph.sort(meter)? {
+                Err(cycle) => (graph, cycle),
+                Ok(_) => return Ok(None),
+            }
+        }
     };
     explain::cycle(&graph, TxnModel::ReadAtomic, &cycle, meter).map(Some)
 }

@@ -27,8 +27,9 @@ use super::writers::Writers;
 pub(super) enum Found {
     /// The edges are in the graph.
     Orders,
-    /// This edge leads to the beginning: an initial value was read that was overwritten.
-    Before(Edge),
+    /// These edges are a cycle of two; or there is one, which leads to the beginning: an initial value was read that was
+    /// overwritten.
+    Cycle(Vec<Edge>),
 }
 
 /// The variables that were read from others by the current transaction, each with a number that is
@@ -82,19 +83,22 @@ fn for_common(
 }
 
 /// Adds the edge that says that `from` is older than what a read has read.
-fn older(graph: &mut Graph<'_>, from: u32, read: u32, closing: &mut Option<Edge>) {
+fn older(graph: &mut Graph<'_>, from: u32, read: u32, closing: &mut Option<Vec<Edge>>) {
     let history = graph.history;
     let Some(to) = history.source(read).filter(|&to| to != from) else { return };
-    let why = EdgeWhy::Older(read);
+    let edge = Edge { from, to, why: EdgeWhy::Older(read), round: 1 };
     if to == BEGINNING {
-        closing.get_or_insert(Edge { from, to, why, round: 1 });
-    } else if history.session_of(from) != history.session_of(to) || from > to {
-        graph.add(from, to, why, 1);
+        closing.get_or_insert_with(|| vec![edge]);
+    } else if history.session_of(from) != history.session_of(to) {
+        graph.edges.push(edge);
+    } else if from > to {
+        let back = Edge { from: to, to: from, why: EdgeWhy::Session, round: 0 };
+        closing.get_or_insert_with(|| vec![back, edge]);
     }
 }
 
-fn found(closing: Option<Edge>) -> Found {
-    closing.map_or(Found::Orders, Found::Before)
+fn found(closing: Option<Vec<Edge>>) -> Found {
+    closing.map_or(Found::Orders, Found::Cycle)
 }
 
 pub(super) fn read_committed(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Result<Found, Limit> {
@@ -149,12 +153,11 @@ pub(super) fn read_atomic(graph: &mut Graph<'_>, meter: &mut Meter<'_>) -> Resul
                 if let Some(before) = reads.get(var)
                     && let Some(earlier) = history.source(before).filter(|&e| e != source)
                 {
-                    if earlier != BEGINNING {
-                        older(graph, earlier, op, &mut closing);
-                    }
-                    if source != BEGINNING {
-                        older(graph, source, before, &mut closing);
-                    }
+                    let edge =
+                        |from, to, read| Edge { from, to, why: EdgeWhy::Older(read), round: 1 };
+                    let both = [edge(earlier, source, op), edge(source, earlier, before)];
+                    let cycle = both.into_iter().filter(|edge| edge.from != BEGINNING).collect();
+                    closing.get_or_insert(cycle);
                 }
                 reads.set(var, op);
                 let (of, last) = own[var as usize];

@@ -1,5 +1,7 @@
 //! The syntax tree of a program in C. Types are those that the declarations stand for.
 
+use std::rc::Rc;
+
 use weakspot_core::{BinOp, Span, UnOp, Value};
 
 use super::types::{Struct, Type};
@@ -23,6 +25,8 @@ pub(crate) struct Variable {
     pub(super) init: Option<Init>,
     /// One for all calls, in a function.
     pub(super) is_static: bool,
+    /// One for each thread.
+    pub(super) per_thread: bool,
     pub(super) at: Span,
     /// Which object it is: what comes from one macro, or one header, is all at the same place.
     pub(super) id: ObjectId,
@@ -91,16 +95,36 @@ pub(crate) enum StmtKind {
     Block(Block),
     Switch(Expr, Box<Stmt>),
     /// `case v:`, or `default:`.
-    Case(Option<Value>),
+    Case(Option<Case>),
     Label(String),
     Goto(String),
     Break,
     Continue,
     Return(Option<Expr>),
-    /// The template of an assembly statement.
-    Assembly(String),
+    Assembly(Assembly),
     Empty,
 }
+
+/// An assembly statement: its template, what it writes, then what it reads.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    pub(super) template: String,
+    pub(super) outputs: Vec<Operand>,
+    pub(super) inputs: Vec<Operand>,
+}
+
+/// `[name] "constraint" (value)`.
+#[derive(Debug)]
+pub(crate) struct Operand {
+    pub(super) name: String,
+    pub(super) constraint: String,
+    /// Of what is written to registers a [`ExprKind::Step`] by 0, and of what is in memory its address, so that who looks at
+    /// expressions sees a change.
+    pub(super) value: Expr,
+}
+
+/// The first and last value of a `case`, which are the same but for `case 3 ... 5`.
+pub(super) type Case = (Value, Value);
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -113,7 +137,8 @@ pub(crate) struct Expr {
 #[derive(Clone, Debug)]
 pub(super) enum ExprKind {
     Number(Value, Type),
-    Text,
+    /// The characters of a text, without the 0 at its end.
+    Text(Vec<u8>),
     Name(String),
     Call(Box<Expr>, Vec<Expr>),
     /// `e.name`; `e->name` is a member of what `e` points to.
@@ -135,6 +160,8 @@ pub(super) enum ExprKind {
         old: bool,
     },
     Comma(Box<(Expr, Expr)>),
+    /// `({ ... })`, and the type of its last statement if it has a value.
+    Statements(Rc<Block>, Option<Type>),
     SizeOfType(Type),
     SizeOf(Box<Expr>),
 }

@@ -28,7 +28,7 @@ pub(super) fn frozen(unit: &Unit) -> HashSet<ObjectId> {
     names.extend(locals.iter().map(|v| v.name.as_str()));
     let is_table = |v: &&Variable| {
         let of_parts = matches!(v.ty.kind, TypeKind::Array(..) | TypeKind::Struct(_));
-        of_parts && matches!(v.init, Some(Init::List(..)))
+        of_parts && !v.per_thread && matches!(v.init, Some(Init::List(..)))
     };
     // What is declared several times is left alone.
     let once = |v: &&Variable| unit.globals.iter().filter(|g| g.name == v.name).count() == 1;

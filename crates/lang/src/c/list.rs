@@ -2,7 +2,7 @@
 
 use weakspot_core::{Span, Value};
 
-use super::ast::{Designator, ExprKind, Init, Item};
+use super::ast::{Designator, Expr, ExprKind, Init, Item};
 use super::types::{MOST_BYTES, Struct, Type, TypeKind};
 use crate::Diagnostic;
 
@@ -45,11 +45,27 @@ impl Level {
 pub(super) type Visit<'v, 'a> =
     &'v mut dyn FnMut((Value, Type), &'a Init, &[Level]) -> Result<(), Diagnostic>;
 
+/// The structs of the text, and who knows the types of expressions.
+pub(super) type Types<'t> = (&'t [Struct], &'t mut dyn FnMut(&Expr) -> Option<Type>);
+
+/// The text that an array of characters starts with, which may stand in braces.
+pub(super) fn text_for<'a>(init: &'a Init, ty: &Type) -> Option<&'a [u8]> {
+    ty.characters()?;
+    match init {
+        Init::Value(Expr { kind: ExprKind::Text(text), .. }) => Some(text),
+        Init::List(items, _) => match items.as_slice() {
+            [(designators, item @ Init::Value(_))] if designators.is_empty() => text_for(item, ty),
+            _ => None,
+        },
+        Init::Value(_) => None,
+    }
+}
+
 /// Calls `visit` with each value of a list. Returns how many elements an array of the type has at least.
 pub(super) fn walk<'a>(
     (items, at): (&'a [Item], Span),
     ty: &Type,
-    structs: &[Struct],
+    (structs, type_of): Types<'_>,
     visit: Visit<'_, 'a>,
 ) -> Result<Value, Diagnostic> {
     let mut levels = vec![Level { ty: ty.clone(), offset: 0, index: 0 }];
@@ -64,7 +80,7 @@ pub(super) fn walk<'a>(
             let Some((offset, ty)) = part else {
                 return Err(Diagnostic::new(at, "more values than there are members", ""));
             };
-            if is_for(init, &ty) {
+            if is_for(init, &ty, type_of) {
                 break (offset, ty);
             }
             levels.push(Level { ty, offset, index: 0 });
@@ -127,18 +143,19 @@ fn enter(levels: &mut Vec<Level>, structs: &[Struct]) {
 }
 
 /// Whether a value is for a part as a whole; otherwise it is for the first part of it.
-fn is_for(init: &Init, ty: &Type) -> bool {
+fn is_for(init: &Init, ty: &Type, type_of: &mut dyn FnMut(&Expr) -> Option<Type>) -> bool {
     let of_parts = matches!(ty.kind, TypeKind::Array(..) | TypeKind::Struct(_));
     match init {
         Init::List(..) => true,
         Init::Value(_) if !of_parts => true,
         Init::Value(e) => match &e.kind {
             ExprKind::Literal(_, own, _) => own.kind == ty.kind,
-            // The text of an array, which is refused.
-            ExprKind::Text => {
-                matches!(&ty.kind, TypeKind::Array(of, _) if matches!(of.kind, TypeKind::Int { bytes: 1, .. }))
+            ExprKind::Text(_) => ty.characters().is_some(),
+            // A struct that is copied.
+            _ => {
+                matches!(ty.kind, TypeKind::Struct(_))
+                    && type_of(e).is_some_and(|own| own.kind == ty.kind)
             }
-            _ => false,
         },
     }
 }

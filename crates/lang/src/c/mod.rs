@@ -6,6 +6,7 @@ pub(crate) mod ast;
 mod compile;
 mod draft;
 mod frozen;
+mod headers;
 mod list;
 mod lower;
 mod memory;

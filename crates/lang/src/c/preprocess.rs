@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use weakspot_core::Span;
 
+use super::headers;
 use super::parse;
 use super::setting::{Setting, is_of_system};
-use super::token::{Kind, Token, tokens};
+use super::token::{Kind, Token, bytes, tokens};
 use crate::Diagnostic;
 
 /// What compilers for x86-64 define.
@@ -202,7 +203,13 @@ impl<'a> State<'a> {
             return Err(Diagnostic::new(span, "a header is missing here", ""));
         };
         let setting = self.setting;
-        let Some(text) = setting.header(&name) else { return refuse_unless_known(rest, &name, at) };
+        let Some(text) = setting.header(&name) else {
+            refuse_unless_known(rest, &name, at)?;
+            return match headers::macros(&name) {
+                Some(text) => self.text(&without_end(tokens(&text)?)),
+                None => Ok(()),
+            };
+        };
         let own = self.headers.len();
         if self.once.contains(&text) {
             return Ok(());
@@ -467,7 +474,8 @@ fn header(rest: &[Token], span: Span) -> Option<(String, Span)> {
     let mut header = String::new();
     for token in rest {
         match &token.kind {
-            Kind::Name(n) | Kind::Text(n) => header += n,
+            Kind::Name(n) => header += n,
+            Kind::Text(n) => header += &String::from_utf8_lossy(&bytes(n)),
             Kind::Number { value, .. } => header += &value.to_string(),
             Kind::Sign(s) if !matches!(*s, "<" | ">") => header += s,
             _ => {}

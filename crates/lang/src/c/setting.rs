@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Headers whose functions and types are known, or refused by their names.
-const HEADERS: [&str; 24] = [
+const HEADERS: [&str; 36] = [
     "assert.h",
     "pthread.h",
     "stdatomic.h",
@@ -29,6 +29,18 @@ const HEADERS: [&str; 24] = [
     "semaphore.h",
     "signal.h",
     "stdalign.h",
+    "memory.h",
+    "malloc.h",
+    "strings.h",
+    "stdnoreturn.h",
+    "sys/time.h",
+    "sys/syscall.h",
+    "sys/mman.h",
+    "linux/futex.h",
+    "ctype.h",
+    "math.h",
+    "features.h",
+    "sys/cdefs.h",
 ];
 
 /// Whether a header is one of the system, whose functions and types are known.

@@ -30,6 +30,7 @@ pub(super) enum Kind {
         long: bool,
         decimal: bool,
     },
+    /// A text, with a character for each byte.
     Text(String),
     Sign(&'static str),
     End,
@@ -160,7 +161,10 @@ impl Lexer<'_> {
                     break;
                 }
                 Some((_, '\\')) => text.extend(escaped(&mut chars)),
-                Some((_, c)) if c != '\n' => text.push(c),
+                // A character for each byte.
+                Some((_, c)) if c != '\n' => {
+                    text.extend(c.encode_utf8(&mut [0; 4]).bytes().map(char::from));
+                }
                 _ => {
                     let span = Span::new(start, start + 1);
                     let message = format!("this `{quote}` is never closed");
@@ -180,6 +184,11 @@ impl Lexer<'_> {
         let value = u64::from(u32::from(c));
         Ok(Kind::Number { value, unsigned: false, long: false, decimal: true })
     }
+}
+
+/// The bytes of a text.
+pub(super) fn bytes(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u32::from(c) as u8).collect()
 }
 
 /// The character that a backslash and what is behind it stand for.

@@ -7,13 +7,23 @@ use weakspot_core::{Value, View};
 
 use crate::litmus::c::Ty;
 
-/// A type. `const` and `volatile` make no difference: every access is one of the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A type. `const` makes no difference, and `volatile` only to the order of what C leaves open: every access is one of
+/// the machine.
+#[derive(Clone, Debug)]
 pub(super) struct Type {
     pub(super) kind: TypeKind,
     /// Plain accesses are sequentially consistent.
     pub(super) atomic: bool,
+    pub(super) volatile: bool,
 }
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Type) -> bool {
+        self.kind == other.kind && self.atomic == other.atomic
+    }
+}
+
+impl Eq for Type {}
 
 /// The kinds of types.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,7 +145,7 @@ impl Type {
     pub(super) const SIZE: Type = Type::int(8, false);
 
     pub(super) const fn plain(kind: TypeKind) -> Type {
-        Type { kind, atomic: false }
+        Type { kind, atomic: false, volatile: false }
     }
 
     /// Whether its values are numbers of 64 bits without a sign.
@@ -196,6 +206,40 @@ impl Type {
             TypeKind::Barrier | TypeKind::Attributes => 8,
             TypeKind::Array(of, n) => of.size(structs).saturating_mul(*n),
             TypeKind::Struct(s) => structs[*s].size,
+        }
+    }
+
+    /// An array as a pointer to its first element.
+    pub(super) fn decayed(self) -> Type {
+        match self.kind {
+            TypeKind::Array(of, _) => Type::clone(&of).pointer(),
+            kind => Type::plain(kind),
+        }
+    }
+
+    /// The type of `c ? a : b`.
+    pub(super) fn of_either(left: Type, right: Type) -> Type {
+        let (left, right) = (left.decayed(), right.decayed());
+        match (&left.kind, &right.kind) {
+            (TypeKind::Void, _) | (_, TypeKind::Void) => Type::VOID,
+            (TypeKind::Struct(_), _) => left,
+            (TypeKind::Pointer(to), TypeKind::Pointer(_)) if to.kind != TypeKind::Void => left,
+            (_, TypeKind::Pointer(_)) => right,
+            (TypeKind::Pointer(_), _) => left,
+            _ => Type::of_machine(left.machine().common(right.machine())),
+        }
+    }
+
+    /// The array that a text is, with a 0 at its end.
+    pub(super) fn text(text: &[u8]) -> Type {
+        Type::plain(TypeKind::Array(Type::int(1, true).into(), text.len() as Value + 1))
+    }
+
+    /// How many characters it has, if a text may be what it starts with.
+    pub(super) fn characters(&self) -> Option<Value> {
+        match &self.kind {
+            TypeKind::Array(of, n) if matches!(of.kind, TypeKind::Int { bytes: 1, .. }) => Some(*n),
+            _ => None,
         }
     }
 
@@ -261,6 +305,14 @@ impl Type {
             TypeKind::Void | TypeKind::Attributes => {}
             _ => visit(offset, name, self),
         }
+    }
+
+    /// Whether it is a struct of numbers and pointers alone, with no arrays and unions.
+    pub(super) fn is_of_registers(&self, structs: &[Struct]) -> bool {
+        let TypeKind::Struct(s) = self.kind else { return false };
+        let is_part =
+            |ty: &Type| ty.is_number() || ty.pointee().is_some() || ty.is_of_registers(structs);
+        !structs[s].is_union && structs[s].fields.iter().flatten().all(|f| is_part(&f.ty))
     }
 
     /// Where its scalars are and which cells can hold them.
@@ -331,17 +383,23 @@ pub(super) fn round_up(n: Value, align: Value) -> Value {
 
 /// The type that a name of C's headers stands for.
 pub(super) fn named(name: &str) -> Option<Type> {
+    // `atomic_uint_fast8_t` and its relatives.
+    if let Some(plain) = name.strip_prefix("atomic_").filter(|plain| plain.ends_with("_t")) {
+        return named(plain).filter(Type::is_number).map(|ty| Type { atomic: true, ..ty });
+    }
     let number = |bytes, signed| Some(Type::int(bytes, signed));
     let atomic = |bytes, signed| Some(Type { atomic: true, ..Type::int(bytes, signed) });
     match name {
-        "int8_t" => number(1, true),
-        "uint8_t" => number(1, false),
-        "int16_t" => number(2, true),
-        "uint16_t" => number(2, false),
-        "int32_t" | "pid_t" => number(4, true),
-        "uint32_t" | "useconds_t" => number(4, false),
-        "int64_t" | "intptr_t" | "ssize_t" | "ptrdiff_t" | "intmax_t" => number(8, true),
-        "uint64_t" | "uintptr_t" | "size_t" | "uintmax_t" => number(8, false),
+        "int8_t" | "int_least8_t" | "int_fast8_t" => number(1, true),
+        "uint8_t" | "uint_least8_t" | "uint_fast8_t" => number(1, false),
+        "int16_t" | "int_least16_t" => number(2, true),
+        "uint16_t" | "uint_least16_t" | "char16_t" => number(2, false),
+        "int32_t" | "int_least32_t" | "pid_t" | "wchar_t" | "sig_atomic_t" => number(4, true),
+        "uint32_t" | "uint_least32_t" | "useconds_t" | "char32_t" => number(4, false),
+        "int64_t" | "int_least64_t" | "intptr_t" | "ssize_t" | "ptrdiff_t" | "intmax_t"
+        | "int_fast16_t" | "int_fast32_t" | "int_fast64_t" | "time_t" => number(8, true),
+        "uint64_t" | "uint_least64_t" | "uintptr_t" | "size_t" | "uintmax_t" | "uint_fast16_t"
+        | "uint_fast32_t" | "uint_fast64_t" => number(8, false),
         "bool" | "_Bool" => Some(Type::plain(TypeKind::Bool)),
         "atomic_bool" | "atomic_flag" => Some(Type { atomic: true, ..Type::plain(TypeKind::Bool) }),
         "atomic_char" | "atomic_schar" => atomic(1, true),
@@ -350,8 +408,8 @@ pub(super) fn named(name: &str) -> Option<Type> {
         "atomic_ushort" => atomic(2, false),
         "atomic_int" => atomic(4, true),
         "atomic_uint" => atomic(4, false),
-        "atomic_long" | "atomic_llong" | "atomic_intptr_t" | "atomic_ptrdiff_t" => atomic(8, true),
-        "atomic_ulong" | "atomic_ullong" | "atomic_uintptr_t" | "atomic_size_t" => atomic(8, false),
+        "atomic_long" | "atomic_llong" => atomic(8, true),
+        "atomic_ulong" | "atomic_ullong" => atomic(8, false),
         "pthread_t" | "thrd_t" => Some(Type::plain(TypeKind::Thread)),
         "pthread_mutex_t" | "pthread_spinlock_t" | "pthread_cond_t" | "mtx_t" | "cnd_t"
         | "sem_t" => Some(Type::plain(TypeKind::Lock)),

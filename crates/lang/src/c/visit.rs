@@ -48,6 +48,9 @@ pub(super) fn each_whole_expr<'a>(stmt: &'a Stmt, visit: &mut dyn FnMut(&'a Expr
         | StmtKind::While(e, _)
         | StmtKind::DoWhile(_, e)
         | StmtKind::Switch(e, _) => visit(e),
+        StmtKind::Assembly(all) => {
+            all.outputs.iter().chain(&all.inputs).for_each(|operand| visit(&operand.value));
+        }
         StmtKind::For { condition, step, .. } => condition.iter().chain(step).for_each(&mut *visit),
         _ => {}
     });
@@ -61,7 +64,7 @@ pub(super) fn in_init<'a>(init: &'a Init, visit: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-fn inside<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+pub(super) fn inside<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     visit(e);
     parts(e, &mut |part| inside(part, visit));
 }
@@ -69,7 +72,7 @@ fn inside<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
 /// Calls `visit` for each operand of an expression.
 pub(super) fn parts<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
-        ExprKind::Number(..) | ExprKind::Text | ExprKind::Name(_) | ExprKind::SizeOfType(_) => {}
+        ExprKind::Number(..) | ExprKind::Text(_) | ExprKind::Name(_) | ExprKind::SizeOfType(_) => {}
         ExprKind::Literal(_, _, init) => in_init(init, visit),
         ExprKind::Call(f, args) => {
             visit(f);
@@ -89,10 +92,30 @@ pub(super) fn parts<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
             visit(&both.0);
             visit(&both.1);
         }
+        ExprKind::Statements(block, _) => {
+            block.stmts.iter().for_each(|stmt| each_whole_expr(stmt, visit));
+        }
         ExprKind::Select(all) => {
             visit(&all.0);
             visit(&all.1);
             visit(&all.2);
         }
+    }
+}
+
+/// Whether an expression may name a place in memory.
+pub(super) fn is_place(e: &Expr) -> bool {
+    matches!(
+        e.kind,
+        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
+    )
+}
+
+/// Whether the struct of which a member is named is in memory.
+pub(super) fn is_in_memory(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Member(inner, _) => is_in_memory(inner),
+        ExprKind::Literal(..) => true,
+        _ => is_place(e),
     }
 }

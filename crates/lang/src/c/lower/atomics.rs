@@ -262,7 +262,7 @@ impl Lower<'_> {
         (if old { Expr::Reg(reg) } else { new }, ty)
     }
 
-    fn compare_exchange(&mut self, reg: RegId, addr: Expr, old: Expr, new: Expr) {
+    pub(super) fn compare_exchange(&mut self, reg: RegId, addr: Expr, old: Expr, new: Expr) {
         let same = Expr::binary(BinOp::Eq, Expr::Reg(reg), old);
         let value = Expr::select(same, new, Expr::Reg(reg));
         self.instr(Instr::Update { reg, addr, value });
@@ -290,9 +290,7 @@ impl Lower<'_> {
 
     /// `=`: sequentially consistent to atomics, else with no order.
     pub(super) fn store(&mut self, place: Place, right: Typed, e: &ast::Expr) -> Lowering<Typed> {
-        let ty = match &place {
-            Place::Reg(_, ty) | Place::Memory(_, ty) => ty.clone(),
-        };
+        let ty = place.ty().clone();
         if !ty.is_number() && ty.pointee().is_none() {
             let what = ty.describe(&self.unit.structs);
             let message = format!("assignments to `{what}` are not supported here");

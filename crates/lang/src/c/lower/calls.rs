@@ -1,7 +1,10 @@
 //! Calls of functions of the text, and of those of C that do not touch shared memory.
 
+use std::collections::HashSet;
+
 use weakspot_core::{BinOp, Expr, Instr, RegId, Value};
 
+use super::structs::{Argument, Parts};
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
@@ -10,6 +13,7 @@ use crate::c::frozen::{elements, root};
 use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, cell};
 use crate::c::parse::ELSEWHERE;
 use crate::c::types::{MOST_BYTES, Type, TypeKind};
+use crate::c::visit::{each_expr, in_init, inside, is_place};
 use crate::litmus::c::folded;
 use crate::suggest::did_you_mean;
 
@@ -47,21 +51,42 @@ const WAITING: [&str; 9] = [
 ];
 
 impl Lower<'_> {
-    pub(super) fn call(
+    /// A call; its value, and the parts of it if that is a struct.
+    pub(super) fn call_with_parts(
         &mut self,
         to: Option<(RegId, &Type)>,
         f: &ast::Expr,
         args: &[ast::Expr],
         e: &ast::Expr,
-    ) -> Lowering<Typed> {
-        let name = match &f.kind {
-            ExprKind::Name(name) if self.find(name).is_none() => name,
-            _ => return self.call_by_table(f, args, e),
-        };
-        if let Some(function) = self.unit.functions.iter().position(|f| f.name == *name) {
+    ) -> Lowering<(Typed, Parts)> {
+        if let Some(function) = self.called(f) {
             let values = self.arguments(args)?;
             return self.inline(function, values, e.at);
         }
+        let value = match &f.kind {
+            ExprKind::Name(name) if self.find(name).is_none() => {
+                self.call_known(to, (name, f), args, e)?
+            }
+            _ => self.call_by_pointer(f, args, e)?,
+        };
+        Ok((value, Parts::new()))
+    }
+
+    /// The function of the text that is called by its name.
+    pub(super) fn called(&self, f: &ast::Expr) -> Option<usize> {
+        let ExprKind::Name(name) = &f.kind else { return None };
+        let found = self.unit.functions.iter().position(|f| f.name == *name);
+        found.filter(|_| self.find(name).is_none())
+    }
+
+    /// A call of a function of C's library.
+    fn call_known(
+        &mut self,
+        to: Option<(RegId, &Type)>,
+        (name, f): (&String, &ast::Expr),
+        args: &[ast::Expr],
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
         match name.as_str() {
             "assert" => {
                 arity(name, args, 1, e)?;
@@ -86,12 +111,14 @@ impl Lower<'_> {
             n if PRINTING.contains(&n) => {
                 for arg in args {
                     let stream = matches!(&arg.kind, ExprKind::Name(n) if n.starts_with("std"));
-                    if !stream && !matches!(arg.kind, ExprKind::Text) {
+                    if !stream && !matches!(arg.kind, ExprKind::Text(_)) {
                         self.value(arg)?;
                     }
                 }
                 return Ok(DONE);
             }
+            "memcpy" | "__builtin_memcpy" => return self.copy_memory(args, e),
+            "strcpy" => return self.copy_text(args, e),
             "memset" | "bzero" => return self.clear(name, args, e),
             n if IGNORED.contains(&n) => return Ok(DONE),
             n if WAITING.contains(&n) => {
@@ -115,17 +142,27 @@ impl Lower<'_> {
     }
 
     /// The values of arguments, the last one first: C leaves that open, and gcc does so on these machines.
-    fn arguments(&mut self, args: &[ast::Expr]) -> Lowering<Vec<Typed>> {
+    fn arguments(&mut self, args: &[ast::Expr]) -> Lowering<Vec<Argument>> {
         let mut values = Vec::new();
         for arg in args.iter().rev() {
-            values.push(self.value(arg)?);
+            let may_be_struct = is_place(arg) || !self.is_pure(arg);
+            values.push(
+                match may_be_struct.then(|| self.type_of(arg)).transpose()?.map(|t| t.kind) {
+                    Some(TypeKind::Struct(_)) => {
+                        let (ty, parts) = self.struct_value(arg)?;
+                        Argument::Struct(ty, parts)
+                    }
+                    _ => Argument::Value(self.value(arg)?),
+                },
+            );
         }
         values.reverse();
         Ok(values)
     }
 
-    /// A call of a function of a table that nobody changes: `table[i](1)`.
-    fn call_by_table(
+    /// A call by a pointer: of a function of a table that nobody changes (`table[i](1)`), or of any function that
+    /// takes so much and whose address is taken.
+    fn call_by_pointer(
         &mut self,
         f: &ast::Expr,
         args: &[ast::Expr],
@@ -135,16 +172,25 @@ impl Lower<'_> {
         while let ExprKind::Deref(inner) = &f.kind {
             f = inner;
         }
-        let functions = self.functions_at(f);
+        let mut functions = self.functions_at(f);
+        let is_table = !functions.is_empty();
+        if !is_table {
+            functions = self.taken(args.len());
+        }
         let Some(&first) = functions.first() else {
             let message = "a call by a pointer to a function, which is not known here";
-            let expected = "expected an element of a table of functions that nobody changes";
+            let expected = "expected one whose address is taken in this file";
             return Err(Diagnostic::new(f.at, message, expected).help(ELSEWHERE));
         };
         let (pointer, _) = self.value(f)?;
         let values = self.arguments(args)?;
         let result = Type { atomic: false, ..self.unit.functions[first].result.clone() };
+        if let TypeKind::Struct(_) = result.kind {
+            let message = "a struct as the result of a call by a pointer is not supported here";
+            return Err(Diagnostic::new(e.at, message, "").help(ELSEWHERE));
+        }
         let reg = self.temp();
+        let (mut refused, mut found) = (None, false);
         let behind = self.new_point();
         for function in functions {
             let used = self.used;
@@ -152,20 +198,73 @@ impl Lower<'_> {
             let address = Expr::Const(FUNCTIONS + FUNCTION_SIZE * function as Value);
             self.fork(Expr::binary(BinOp::Eq, pointer.clone(), address), yes, no);
             self.resume(yes);
-            let (value, from) = self.inline(function, values.clone(), e.at)?;
-            if result.kind != TypeKind::Void {
-                let value = self.converted(value, &from, &result);
-                self.assign(reg, value);
+            let points = self.draft.points.len();
+            match self.inline(function, values.clone(), e.at) {
+                Ok(((value, from), _)) => {
+                    found = true;
+                    if result.kind != TypeKind::Void {
+                        let value = self.converted(value, &from, &result);
+                        self.assign(reg, value);
+                    }
+                }
+                Err(why) if is_table => return Err(why),
+                // Who cannot be put here, such as the function itself, is not called in any run, or that is a fault.
+                Err(why) => {
+                    refused = refused.or(Some(why));
+                    self.draft.points.truncate(points);
+                    self.draft.points[yes].clear();
+                    self.resume(yes);
+                    self.instr(Instr::Load { reg, addr: Expr::Const(0) });
+                }
             }
             self.go_to(behind);
             self.resume(no);
             self.used = used;
+        }
+        if let (Some(why), false) = (refused, found) {
+            return Err(why);
         }
         // There is no function: a fault, as an access through it is.
         self.instr(Instr::Load { reg, addr: Expr::Const(0) });
         self.go_to(behind);
         self.resume(behind);
         Ok((Expr::Reg(reg), result))
+    }
+
+    /// The functions with so many arguments whose addresses are taken, but for those that threads start with.
+    fn taken(&self, arguments: usize) -> Vec<usize> {
+        let unit = self.unit;
+        let mut names: HashSet<&str> = HashSet::new();
+        let mut not_taken: HashSet<*const ast::Expr> = HashSet::new();
+        let mut look = |e: &'_ ast::Expr| {
+            if let ExprKind::Call(f, args) = &e.kind {
+                not_taken.insert(std::ptr::from_ref(&**f));
+                let start = match &f.kind {
+                    ExprKind::Name(name) if name == "pthread_create" => args.get(2),
+                    ExprKind::Name(name) if name == "thrd_create" => args.get(1),
+                    _ => None,
+                };
+                not_taken.extend(start.map(std::ptr::from_ref));
+            }
+        };
+        let mut exprs: Vec<&ast::Expr> = Vec::new();
+        for init in unit.globals.iter().filter_map(|v| v.init.as_ref()) {
+            in_init(init, &mut |e| inside(e, &mut |e| exprs.push(e)));
+        }
+        for stmt in unit.functions.iter().flat_map(|f| &f.body.stmts) {
+            each_expr(stmt, &mut |e| exprs.push(e));
+        }
+        exprs.iter().for_each(|e| look(e));
+        for e in exprs.iter().filter(|e| !not_taken.contains(&std::ptr::from_ref(**e))) {
+            if let ExprKind::Name(name) = &e.kind {
+                names.insert(name);
+            }
+        }
+        let is_taken =
+            |f: &ast::Function| f.params.len() == arguments && names.contains(f.name.as_str());
+        let all = unit.functions.iter().enumerate().filter(|(_, f)| is_taken(f));
+        let is_here = |i: &usize| self.frames.iter().any(|frame| frame.function == *i);
+        all.map(|(i, _)| i).filter(|i| !is_here(i)).collect()
     }
 
     /// The functions that an element of a table may be.

@@ -1,17 +1,21 @@
 //! Functions to the automaton of a thread: calls become the text of what is called.
 
+mod assembly;
 mod atomics;
 mod calls;
+mod copies;
 mod init;
+mod order;
 mod pthreads;
 mod statement;
+mod structs;
 mod value;
 
 use std::collections::{HashMap, HashSet};
 
 use weakspot_core::{Expr, Fence, Instr, RegId, Span, Value};
 
-use super::ast::{self, ExprKind, Function, ObjectId, Unit, Variable};
+use super::ast::{self, ExprKind, Function, Init, ObjectId, Unit, Variable};
 use super::draft::{Draft, Op, RegName, Step};
 use super::memory::{Memory, cell};
 use super::naming::Label;
@@ -22,6 +26,7 @@ use crate::Diagnostic;
 use crate::litmus::c::not;
 
 pub(super) use init::globals;
+use structs::{Argument, Parts};
 
 pub(super) type Lowering<T> = Result<T, Diagnostic>;
 
@@ -37,6 +42,16 @@ pub(super) enum Place {
     Reg(RegId, Type),
     /// At the byte with this address.
     Memory(Expr, Type),
+    /// A struct in registers: where each number or pointer is in it, its type and register.
+    Parts(Vec<(Value, Type, RegId)>, Type),
+}
+
+impl Place {
+    fn ty(&self) -> &Type {
+        match self {
+            Place::Reg(_, ty) | Place::Memory(_, ty) | Place::Parts(_, ty) => ty,
+        }
+    }
 }
 
 /// A function that is being put in the place of its call.
@@ -45,6 +60,8 @@ struct Frame {
     /// Where it returns to, and the register for its value.
     behind: usize,
     result: Option<(RegId, Type)>,
+    /// The registers for the numbers and pointers of a struct that it returns.
+    parts: Vec<(Value, Type, RegId)>,
     /// The labels that were seen: where they are, and the first jump to those that are not.
     labels: HashMap<String, (usize, Option<Span>)>,
 }
@@ -70,6 +87,8 @@ pub(super) struct Lower<'u> {
     span: Span,
     /// The registers of variables.
     vars: HashMap<ObjectId, RegId>,
+    /// Those of structs.
+    parts_of: HashMap<ObjectId, Vec<(Value, Type, RegId)>>,
     /// The addresses of variables in memory, in the same way.
     objects: HashMap<ObjectId, Value>,
     /// Registers for values within a statement, and how many are in use.
@@ -77,6 +96,12 @@ pub(super) struct Lower<'u> {
     used: usize,
     /// How many are in use around the statement.
     base: usize,
+    /// The variables that the thread has for itself.
+    own: HashMap<String, Place>,
+    /// The types of expressions that were asked for.
+    types: HashMap<*const ast::Expr, Type>,
+    /// What has effects in a place that is looked for twice, with its values; `None` where no place is.
+    saved: Option<HashMap<*const ast::Expr, Typed>>,
     /// The names that are known here, the innermost last.
     scopes: Vec<HashMap<String, Place>>,
     frames: Vec<Frame>,
@@ -107,9 +132,10 @@ pub(super) fn thread(
         let expected = "expected a function with one argument, a pointer";
         return Err(Diagnostic::new(f.at, message, expected));
     }
-    let args = args.into_iter().take(f.params.len()).collect();
+    let args = args.into_iter().take(f.params.len()).map(Argument::Value).collect();
     lower.span = f.at;
-    let (value, ty) = lower.inline(function, args, f.at)?;
+    lower.declare_own()?;
+    let ((value, ty), _) = lower.inline(function, args, f.at)?;
     let (end, result) = lower.end;
     let value = lower.converted(value, &ty, &Type::VOID.pointer());
     lower.assign(result, value);
@@ -135,10 +161,14 @@ impl<'u> Lower<'u> {
             at: 0,
             span: Span::default(),
             vars: HashMap::new(),
+            parts_of: HashMap::new(),
             objects: HashMap::new(),
             scratch: Vec::new(),
             used: 0,
             base: 0,
+            own: HashMap::new(),
+            types: HashMap::new(),
+            saved: None,
             scopes: Vec::new(),
             frames: Vec::new(),
             around: Vec::new(),
@@ -217,8 +247,13 @@ impl<'u> Lower<'u> {
         self.draft.points[self.at].extend(steps);
     }
 
-    /// Puts a function in the place of its call; the value that it returns.
-    fn inline(&mut self, function: usize, args: Vec<Typed>, at: Span) -> Lowering<Typed> {
+    /// Puts a function in the place of its call; the value that it returns, and the parts of it if it is a struct.
+    fn inline(
+        &mut self,
+        function: usize,
+        args: Vec<Argument>,
+        at: Span,
+    ) -> Lowering<(Typed, Parts)> {
         let unit = self.unit;
         let f = &unit.functions[function];
         if self.frames.iter().any(|frame| frame.function == function) {
@@ -241,17 +276,14 @@ impl<'u> Lower<'u> {
             return Err(Diagnostic::new(at, message, "").help(ELSEWHERE));
         }
         let result = match f.result.kind {
-            TypeKind::Void => None,
-            TypeKind::Struct(_) => {
-                return Err(Diagnostic::new(
-                    f.at,
-                    "functions that return structs are not supported here",
-                    "",
-                )
-                .help(ELSEWHERE));
-            }
+            TypeKind::Void | TypeKind::Struct(_) => None,
             _ => Some((self.temp(), Type { atomic: false, ..f.result.clone() })),
         };
+        let mut parts = Vec::new();
+        if let TypeKind::Struct(_) = f.result.kind {
+            let scalars = self.scalars(&f.result).into_iter();
+            parts = scalars.map(|(offset, ty)| (offset, ty, self.temp())).collect();
+        }
         let behind = self.new_point();
         let (base, used, span) = (self.base, self.used, self.span);
         self.base = used;
@@ -261,39 +293,92 @@ impl<'u> Lower<'u> {
             function,
             behind,
             result: result.clone(),
+            parts: parts.clone(),
             labels: HashMap::new(),
         });
         self.addressed.entry(function).or_insert_with(|| addressed(f));
-        for (param, (value, ty)) in f.params.iter().zip(args) {
-            let place = self.declare(param)?;
-            self.write(place, value, &ty);
-        }
-        for stmt in &f.body.stmts {
-            self.statement(stmt)?;
-        }
-        self.go_to(behind);
-        self.resume(behind);
-        if let Some(frame) = self.frames.pop() {
-            let missing = frame.labels.iter().find_map(|(l, (_, at))| Some((l, (*at)?)));
-            if let Some((label, at)) = missing {
-                return Err(Diagnostic::new(at, format!("unknown label `{label}`"), ""));
-            }
-        }
+        let done = self.body(f, args);
+        let frame = self.frames.pop();
         (self.scopes, self.around) = (scopes, around);
         (self.base, self.used, self.span) = (base, used, span);
-        Ok(match result {
+        done?;
+        self.go_to(behind);
+        self.resume(behind);
+        let labels = frame.iter().flat_map(|frame| &frame.labels);
+        let missing = labels.into_iter().find_map(|(l, (_, at))| Some((l, (*at)?)));
+        if let Some((label, at)) = missing {
+            return Err(Diagnostic::new(at, format!("unknown label `{label}`"), ""));
+        }
+        let parts = parts.into_iter().map(|(offset, ty, reg)| (offset, ty, Expr::Reg(reg)));
+        let value = match result {
             Some((reg, ty)) => (Expr::Reg(reg), ty),
-            None => (Expr::Const(0), Type::VOID),
-        })
+            None => (Expr::Const(0), Type { atomic: false, ..f.result.clone() }),
+        };
+        Ok((value, parts.collect()))
+    }
+
+    /// What a function does with its arguments.
+    fn body(&mut self, f: &Function, args: Vec<Argument>) -> Lowering<()> {
+        for (param, arg) in f.params.iter().zip(args) {
+            let place = self.declare(param)?;
+            match (place, arg) {
+                (place, Argument::Value((value, ty))) => self.write(place, value, &ty),
+                (place, Argument::Struct(own, parts)) if place.ty().kind == own.kind => {
+                    self.write_struct(&place, parts);
+                }
+                (_, Argument::Struct(own, _)) => {
+                    let what = own.describe(&self.unit.structs);
+                    let message = format!("`{}` is given a `{what}`", param.name);
+                    return Err(Diagnostic::new(param.at, message, ""));
+                }
+            }
+        }
+        f.body.stmts.iter().try_for_each(|stmt| self.statement(stmt))
+    }
+
+    /// The variables that the thread has for itself: registers where nobody takes their addresses.
+    fn declare_own(&mut self) -> Lowering<()> {
+        let unit = self.unit;
+        for variable in unit.globals.iter().filter(|v| v.per_thread) {
+            let place = self.declare(variable)?;
+            self.own.insert(variable.name.clone(), place);
+        }
+        Ok(())
+    }
+
+    /// Whether someone takes the address of a variable: in its function, or anywhere if it is in none.
+    fn is_addressed(&mut self, name: &str) -> bool {
+        let unit = self.unit;
+        match self.frames.last() {
+            Some(frame) => {
+                self.addressed.get(&frame.function).is_some_and(|all| all.contains(name))
+            }
+            None => unit.functions.iter().any(|f| addressed(f).contains(name)),
+        }
+    }
+
+    /// The value that a register starts with, which is a constant.
+    fn set_initial(&mut self, reg: RegId, variable: &Variable) -> Lowering<()> {
+        let Some(init) = &variable.init else { return Ok(()) };
+        let e = match init {
+            Init::Value(e) => e,
+            Init::List(_, at) => return Err(Diagnostic::new(*at, "this is no single value", "")),
+        };
+        let (value, from) = self.value(e)?;
+        let Expr::Const(value) = self.converted(value, &from, &variable.ty) else {
+            return Err(Diagnostic::new(e.at, "this is no constant", "expected a constant"));
+        };
+        self.draft.initial.resize(self.draft.initial.len().max(reg.index() + 1), 0);
+        self.draft.initial[reg.index()] = value;
+        Ok(())
     }
 
     /// A variable of a function, or a parameter.
     fn declare(&mut self, variable: &Variable) -> Lowering<Place> {
-        let Variable { name, ty, at, is_static, id, .. } = variable;
-        let frame = self.frames.last().map_or(0, |f| f.function);
+        let Variable { name, ty, at, is_static, per_thread, id, .. } = variable;
         let in_register = (ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)))
-            && !is_static
-            && !self.addressed.get(&frame).is_some_and(|names| names.contains(name));
+            && (!is_static || *per_thread)
+            && !self.is_addressed(name);
         let place = if in_register {
             let reg = match self.vars.get(id) {
                 Some(reg) => *reg,
@@ -301,11 +386,16 @@ impl<'u> Lower<'u> {
                     let label = self.in_function(name.clone(), *at);
                     let reg = self.register(RegName { label, is_unsigned: ty.is_unsigned_64() });
                     self.vars.insert(*id, reg);
+                    if *per_thread {
+                        self.set_initial(reg, variable)?;
+                    }
                     reg
                 }
             };
             Place::Reg(reg, Type { atomic: false, ..ty.clone() })
-        } else if *is_static || self.is_frozen(variable) {
+        } else if self.is_in_registers(variable) {
+            self.declare_parts(variable)
+        } else if (*is_static && !per_thread) || self.is_frozen(variable) {
             let addr = match self.memory.statics.get(id) {
                 Some(addr) => *addr,
                 None => {
@@ -330,6 +420,9 @@ impl<'u> Lower<'u> {
                     let label = self.own(self.in_function(name.clone(), *at));
                     let addr = self.memory.allocate(ty, label, &self.unit.structs)?;
                     self.objects.insert(*id, addr);
+                    if let (true, Some(init)) = (*per_thread, &variable.init) {
+                        self.initialise_static(addr, ty, init)?;
+                    }
                     addr
                 }
             };
@@ -339,6 +432,36 @@ impl<'u> Lower<'u> {
             scope.insert(name.clone(), place.clone());
         }
         Ok(place)
+    }
+
+    /// Whether a struct is kept in registers: it has no arrays, and nobody takes its address, or that of a part.
+    fn is_in_registers(&mut self, variable: &Variable) -> bool {
+        let structs = &self.unit.structs;
+        variable.ty.is_of_registers(structs)
+            && !variable.is_static
+            && !variable.per_thread
+            && !self.is_frozen(variable)
+            && !self.is_addressed(&variable.name)
+    }
+
+    /// A struct of a function that is kept in registers.
+    fn declare_parts(&mut self, variable: &Variable) -> Place {
+        let Variable { name, ty, at, id, .. } = variable;
+        if let Some(parts) = self.parts_of.get(id) {
+            return Place::Parts(parts.clone(), ty.clone());
+        }
+        let mut scalars = Vec::new();
+        ty.each_scalar(&self.unit.structs, (0, name), &mut |offset, name, ty| {
+            scalars.push((offset, name.to_owned(), Type { atomic: false, ..ty.clone() }));
+        });
+        let mut parts = Vec::new();
+        for (offset, name, ty) in scalars {
+            let label = self.in_function(name, *at);
+            let reg = self.register(RegName { label, is_unsigned: ty.is_unsigned_64() });
+            parts.push((offset, ty, reg));
+        }
+        self.parts_of.insert(*id, parts.clone());
+        Place::Parts(parts, ty.clone())
     }
 
     /// What something is called that the function declares.
@@ -376,6 +499,8 @@ impl<'u> Lower<'u> {
                 let value = self.converted(value, from, &ty);
                 self.instr(Instr::Store { addr: cell(addr, &ty), value });
             }
+            // Structs are written part by part.
+            Place::Parts(..) => {}
         }
     }
 }
@@ -394,6 +519,10 @@ fn addressed(f: &Function) -> HashSet<String> {
                 }
             }
             ExprKind::AddressOf(inner) if !harmless.contains(&std::ptr::from_ref(e)) => {
+                let mut inner = inner;
+                while let ExprKind::Member(whole, _) = &inner.kind {
+                    inner = whole;
+                }
                 if let ExprKind::Name(name) = &inner.kind {
                     all.insert(name.clone());
                 }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use weakspot_core::{BinOp, Expr, Fence, Instr, Value};
+use weakspot_core::{BinOp, Expr, RegId, Value};
 
-use super::{Around, Lower, Lowering};
+use super::{Around, Lower, Lowering, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind, Stmt, StmtKind};
-use crate::c::parse::ELSEWHERE;
 use crate::c::types::{Type, TypeKind};
 
 impl Lower<'_> {
@@ -92,7 +91,7 @@ impl Lower<'_> {
                 }
             }
             StmtKind::Return(e) => self.give_back(e.as_ref())?,
-            StmtKind::Assembly(template) => self.assembly(template, stmt)?,
+            StmtKind::Assembly(assembly) => self.assembly(assembly, stmt)?,
             StmtKind::Empty => {}
         }
         Ok(())
@@ -156,6 +155,9 @@ impl Lower<'_> {
                 self.effect(&both.0)?;
                 self.effect(&both.1)?;
             }
+            ExprKind::Call(..) | ExprKind::Assign(..) => {
+                self.any_value(None, e)?;
+            }
             _ => {
                 self.value(e)?;
             }
@@ -163,10 +165,40 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// `({ ... })`: the value of its last statement.
+    pub(super) fn statements(&mut self, block: &ast::Block) -> Lowering<Typed> {
+        let reg = self.temp();
+        let (base, used, span) = (self.base, self.used, self.span);
+        self.base = used;
+        self.scopes.push(HashMap::new());
+        let done = self.last_value(block, reg);
+        self.scopes.pop();
+        (self.base, self.used, self.span) = (base, used, span);
+        done
+    }
+
+    fn last_value(&mut self, block: &ast::Block, reg: RegId) -> Lowering<Typed> {
+        let nothing = (Expr::Const(0), Type::VOID);
+        let Some((last, first)) = block.stmts.split_last() else { return Ok(nothing) };
+        first.iter().try_for_each(|stmt| self.statement(stmt))?;
+        let StmtKind::Do(e) = &last.kind else {
+            self.statement(last)?;
+            return Ok(nothing);
+        };
+        (self.span, self.used) = (last.at, self.base);
+        let (value, ty) = self.value(e)?;
+        self.assign(reg, value);
+        Ok((Expr::Reg(reg), ty))
+    }
+
     fn give_back(&mut self, e: Option<&ast::Expr>) -> Lowering<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        let (behind, result) = (frame.behind, frame.result.clone());
+        let (behind, result, parts) = (frame.behind, frame.result.clone(), frame.parts.clone());
         match (e, result) {
+            (Some(e), None) if !parts.is_empty() => {
+                let (_, values) = self.struct_value(e)?;
+                self.assign_parts(&parts, values);
+            }
             (Some(e), Some((reg, ty))) => {
                 let (value, from) = self.value_for(Some((reg, &ty)), e)?;
                 let value = self.converted(value, &from, &ty);
@@ -192,7 +224,7 @@ impl Lower<'_> {
     }
 
     /// The point of a case of the innermost `switch`, which is a label that no name can have.
-    fn case(&self, value: Option<Value>) -> Option<usize> {
+    fn case(&self, value: Option<ast::Case>) -> Option<usize> {
         let name = case_name(self.around.last()?.breaks, value);
         Some(self.frames.last()?.labels.get(&name)?.0)
     }
@@ -216,8 +248,16 @@ impl Lower<'_> {
                 continue;
             };
             let next = self.new_point();
-            let case = ty.machine().view().apply(case);
-            let same = Expr::binary(BinOp::Eq, value.clone(), Expr::Const(case));
+            let compared = |op, n: Value| {
+                let n = Expr::Const(ty.machine().view().apply(n));
+                self.combined(op, (value.clone(), ty.clone()), (n, ty.clone())).0
+            };
+            let same = match case {
+                (one, last) if one == last => compared(BinOp::Eq, one),
+                (first, last) => {
+                    Expr::binary(BinOp::And, compared(BinOp::Ge, first), compared(BinOp::Le, last))
+                }
+            };
             self.fork(crate::litmus::c::folded(same), point, next);
             self.resume(next);
         }
@@ -229,50 +269,18 @@ impl Lower<'_> {
         self.resume(behind);
         Ok(())
     }
-
-    /// Instructions of assembly that are fences, or nothing to memory.
-    fn assembly(&mut self, template: &str, stmt: &Stmt) -> Lowering<()> {
-        let refused = |line: &str| {
-            let message = format!("the instruction `{line}` is not supported here");
-            let expected = "expected `mfence`, `sfence`, `lfence` or `pause`";
-            Err(Diagnostic::new(stmt.at, message, expected).help(ELSEWHERE))
-        };
-        // `lock` may stand alone, as an instruction before the one that it is for.
-        let template = template.replace(',', ", ");
-        let lines = template.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty());
-        let mut locked = false;
-        for line in lines {
-            if line == "lock" {
-                locked = true;
-                continue;
-            }
-            let line = if std::mem::take(&mut locked) { &format!("lock {line}") } else { line };
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match words.as_slice() {
-                ["mfence"] => self.fence(Fence::Full),
-                ["sfence"] => self.fence(Fence::StoreStore),
-                ["lfence" | "pause" | "nop"] | ["rep", "nop"] => self.instr(Instr::Nop),
-                // The idiom for a fence that is faster than `mfence`.
-                ["lock", "addl" | "addq" | "orl" | "orq", "$0,", at] if at.contains("sp)") => {
-                    self.fence(Fence::Full);
-                }
-                _ => return refused(line),
-            }
-        }
-        if locked { refused("lock") } else { Ok(()) }
-    }
 }
 
 /// The name of a case in the `switch` that ends at a point.
-fn case_name(switch: usize, value: Option<Value>) -> String {
+fn case_name(switch: usize, value: Option<ast::Case>) -> String {
     match value {
-        Some(value) => format!("case {switch} {value}"),
+        Some((first, last)) => format!("case {switch} {first} {last}"),
         None => format!("default {switch}"),
     }
 }
 
 /// The cases of a `switch`, but not those of another one inside.
-fn find_cases(stmt: &Stmt, cases: &mut Vec<Option<Value>>) {
+fn find_cases(stmt: &Stmt, cases: &mut Vec<Option<ast::Case>>) {
     match &stmt.kind {
         StmtKind::Case(value) => cases.push(*value),
         StmtKind::Block(block) => block.stmts.iter().for_each(|s| find_cases(s, cases)),

@@ -8,7 +8,7 @@ use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
 use crate::c::memory::{FUNCTION_SIZE, FUNCTIONS, TEXTS, cell};
 use crate::c::types::{Type, TypeKind};
-use crate::c::visit::parts;
+use crate::c::visit::{is_in_memory, is_place, parts};
 use crate::litmus::c::{binary, folded, not, undefined_shift};
 use crate::suggest::did_you_mean;
 
@@ -26,15 +26,34 @@ impl Lower<'_> {
         to: Option<(RegId, &Type)>,
         e: &ast::Expr,
     ) -> Lowering<Typed> {
+        let (value, ty) = self.any_value(to, e)?;
+        match ty.kind {
+            TypeKind::Struct(_) => Err(self.no_single(&ty, e)),
+            _ => Ok((value, ty)),
+        }
+    }
+
+    /// The same, of an expression that may be a struct, whose value is left out.
+    pub(super) fn any_value(
+        &mut self,
+        to: Option<(RegId, &Type)>,
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
         if let Some(address) = self.function_address(e) {
             return Ok((Expr::Const(address), Type::VOID.pointer()));
+        }
+        if let Some(saved) = self.saved_value(e)? {
+            return Ok(saved);
         }
         match &e.kind {
             ExprKind::Number(n, ty) => Ok((Expr::Const(*n), ty.clone())),
             // Where a text is; it cannot be read.
-            ExprKind::Text => {
+            ExprKind::Text(_) => {
                 let addr = TEXTS + Value::from(e.at.start);
                 Ok((Expr::Const(addr), Type::int(1, true).pointer()))
+            }
+            ExprKind::Member(inner, name) if !is_in_memory(inner) => {
+                self.member_value(inner, name, e)
             }
             ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
                 let place = self.place(e)?;
@@ -51,7 +70,7 @@ impl Lower<'_> {
             }
             ExprKind::AddressOf(inner) => match self.place(inner)? {
                 Place::Memory(addr, ty) => Ok((addr, ty.pointer())),
-                Place::Reg(..) => {
+                Place::Reg(..) | Place::Parts(..) => {
                     Err(Diagnostic::new(e.at, "the address of this is not supported here", ""))
                 }
             },
@@ -94,14 +113,12 @@ impl Lower<'_> {
                 self.known_type(ty, e)?;
                 Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
             }
-            ExprKind::SizeOf(inner) if matches!(inner.kind, ExprKind::Text) => {
-                Err(Diagnostic::new(inner.at, "the size of a text is not supported here", ""))
-            }
             ExprKind::SizeOf(inner) => {
                 let ty = self.type_of(inner)?;
                 Ok((Expr::Const(ty.size(&self.unit.structs)), Type::SIZE))
             }
-            ExprKind::Call(f, args) => self.call(to, f, args, e),
+            ExprKind::Call(f, args) => Ok(self.call_with_parts(to, f, args, e)?.0),
+            ExprKind::Statements(block, _) => self.statements(block),
         }
     }
 
@@ -116,7 +133,7 @@ impl Lower<'_> {
     }
 
     /// The number that stands for a function, where `f` or `&f` is one.
-    fn function_address(&self, e: &ast::Expr) -> Option<Value> {
+    pub(super) fn function_address(&self, e: &ast::Expr) -> Option<Value> {
         let name = match &e.kind {
             ExprKind::Name(name) => name,
             ExprKind::AddressOf(inner) => match &inner.kind {
@@ -132,19 +149,44 @@ impl Lower<'_> {
         Some(FUNCTIONS + FUNCTION_SIZE * index as Value)
     }
 
-    /// The type of an expression, which is not evaluated.
+    /// The type of an expression, which is not evaluated. It is the same wherever the expression stands, and looked for
+    /// once: what is looked at again at each level would be looked at exponentially often.
     pub(super) fn type_of(&mut self, e: &ast::Expr) -> Lowering<Type> {
+        let key = std::ptr::from_ref(e);
+        if let Some(ty) = self.types.get(&key) {
+            return Ok(ty.clone());
+        }
+        let saved = self.saved.take();
+        let ty = self.type_of_new(e);
+        self.saved = saved;
+        let ty = ty?;
+        self.types.insert(key, ty.clone());
+        Ok(ty)
+    }
+
+    fn type_of_new(&mut self, e: &ast::Expr) -> Lowering<Type> {
+        match &e.kind {
+            ExprKind::Text(text) => return Ok(Type::text(text)),
+            ExprKind::Statements(_, Some(ty)) => return Ok(ty.clone()),
+            ExprKind::Call(f, _) => {
+                if let Some(f) = self.called(f) {
+                    return Ok(Type { atomic: false, ..self.unit.functions[f].result.clone() });
+                }
+            }
+            _ => {}
+        }
         let (points, at, used) = (self.draft.points.len(), self.at, self.used);
         let steps = self.draft.points[at].len();
         let place = match &e.kind {
             _ if self.function_address(e).is_some() => Type::VOID.pointer(),
+            ExprKind::Member(inner, name) if !is_in_memory(inner) => {
+                self.member_value(inner, name, e)?.1
+            }
             ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_) => {
-                match self.place(e)? {
-                    Place::Reg(_, ty) | Place::Memory(_, ty) => ty,
-                }
+                self.place(e)?.ty().clone()
             }
             ExprKind::Literal(_, ty, _) => ty.clone(),
-            _ => self.value(e)?.1,
+            _ => self.any_value(None, e)?.1,
         };
         self.draft.points.truncate(points);
         self.draft.points[at].truncate(steps);
@@ -153,7 +195,7 @@ impl Lower<'_> {
     }
 
     /// Whether an expression only computes, and always can.
-    fn is_pure(&self, e: &ast::Expr) -> bool {
+    pub(super) fn is_pure(&self, e: &ast::Expr) -> bool {
         let here = match &e.kind {
             ExprKind::Name(name) => {
                 matches!(self.find(name), Some(Place::Reg(..)))
@@ -188,15 +230,10 @@ impl Lower<'_> {
     }
 
     fn selected(&mut self, all: &(ast::Expr, ast::Expr, ast::Expr)) -> Lowering<Typed> {
-        let (left, right) = (self.type_of(&all.1)?, self.type_of(&all.2)?);
-        let (left, right) = (decayed(left), decayed(right));
-        let ty = match (&left.kind, &right.kind) {
-            (TypeKind::Void, _) | (_, TypeKind::Void) => Type::VOID,
-            (TypeKind::Pointer(to), TypeKind::Pointer(_)) if to.kind != TypeKind::Void => left,
-            (_, TypeKind::Pointer(_)) => right,
-            (TypeKind::Pointer(_), _) => left,
-            _ => Type::of_machine(left.machine().common(right.machine())),
-        };
+        let ty = Type::of_either(self.type_of(&all.1)?, self.type_of(&all.2)?);
+        if let TypeKind::Struct(_) = ty.kind {
+            return Ok((Expr::Const(0), ty));
+        }
         let reg = self.temp();
         let (yes, no, behind) = (self.new_point(), self.new_point(), self.new_point());
         self.condition(&all.0, yes, no)?;
@@ -260,7 +297,8 @@ impl Lower<'_> {
 
     /// The place that a name stands for.
     pub(super) fn find(&self, name: &str) -> Option<Place> {
-        let local = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
+        let local = self.scopes.iter().rev().find_map(|scope| scope.get(name));
+        let local = local.or_else(|| self.own.get(name)).cloned();
         local.or_else(|| {
             let (addr, ty) = self.memory.globals.get(name)?;
             Some(Place::Memory(Expr::Const(*addr), ty.clone()))
@@ -294,13 +332,24 @@ impl Lower<'_> {
                 Ok(Place::Memory(inside(at, &index, count), of))
             }
             ExprKind::Member(inner, name) => {
-                let Place::Memory(addr, ty) = self.place(inner)? else {
-                    return Err(Diagnostic::new(inner.at, "this is no struct", ""));
+                let (addr, ty) = match self.place(inner)? {
+                    Place::Memory(addr, ty) => (addr, ty),
+                    Place::Parts(parts, ty) => return self.part((&parts, &ty), name, e),
+                    Place::Reg(..) => {
+                        return Err(Diagnostic::new(inner.at, "this is no struct", ""));
+                    }
                 };
                 let TypeKind::Struct(s) = &ty.kind else {
                     return Err(Diagnostic::new(inner.at, "this is no struct", ""));
                 };
-                self.member((addr, *s), name, e)
+                let volatile = ty.volatile;
+                let place = self.member((addr, *s), name, e)?;
+                Ok(match place {
+                    Place::Memory(addr, ty) => {
+                        Place::Memory(addr, Type { volatile: volatile || ty.volatile, ..ty })
+                    }
+                    place => place,
+                })
             }
             _ => Err(Diagnostic::new(e.at, "this is no place in memory", "expected a variable")),
         }
@@ -312,14 +361,19 @@ impl Lower<'_> {
             ExprKind::Number(_, ty) | ExprKind::Cast(ty, _) => ty.is_number(),
             ExprKind::Name(name) => {
                 let place = self.find(name);
-                place.is_some_and(|(Place::Reg(_, ty) | Place::Memory(_, ty))| ty.is_number())
+                place.is_some_and(|place| place.ty().is_number())
             }
             _ => false,
         }
     }
 
     /// A member of a struct that begins at an address.
-    fn member(&self, (addr, s): (Expr, usize), name: &str, e: &ast::Expr) -> Lowering<Place> {
+    pub(super) fn member(
+        &self,
+        (addr, s): (Expr, usize),
+        name: &str,
+        e: &ast::Expr,
+    ) -> Lowering<Place> {
         let structs = &self.unit.structs;
         let Some(path) = structs[s].path(name, structs) else {
             let message = format!("`{}` has no member `{name}`", structs[s].describe());
@@ -341,13 +395,14 @@ impl Lower<'_> {
     /// is known.
     fn array(&mut self, e: &ast::Expr) -> Lowering<(Expr, Type, Option<Value>)> {
         let (addr, ty) = if is_place(e) || matches!(e.kind, ExprKind::Literal(..)) {
-            match self.place(e)? {
+            let ty = self.type_of(e)?;
+            if let TypeKind::Array(of, n) = ty.kind
+                && let Place::Memory(addr, _) = self.place(e)?
+            {
                 // An array without a size ends where the memory of its struct does.
-                Place::Memory(addr, Type { kind: TypeKind::Array(of, n), .. }) => {
-                    return Ok((addr, Type::clone(&of), Some(n).filter(|n| *n > 0)));
-                }
-                place => self.load(place, None, e)?,
+                return Ok((addr, Type::clone(&of), Some(n).filter(|n| *n > 0)));
             }
+            self.value(e)?
         } else {
             self.value(e)?
         };
@@ -397,15 +452,22 @@ impl Lower<'_> {
                 self.instr(Instr::Load { reg, addr: cell(addr, &plain) });
                 Ok((Expr::Reg(reg), plain))
             }
-            Place::Memory(_, ty) => {
-                let what = ty.describe(&self.unit.structs);
-                let message = format!("values of the type `{what}` are not supported here");
-                Err(Diagnostic::new(e.at, message, "expected a number or a pointer"))
-            }
+            Place::Memory(_, ty) | Place::Parts(_, ty) => Err(self.no_single(&ty, e)),
         }
     }
 
-    fn assigned(&mut self, op: Option<BinOp>, to: &ast::Expr, from: &ast::Expr) -> Lowering<Typed> {
+    fn no_single(&self, ty: &Type, e: &ast::Expr) -> Diagnostic {
+        let what = ty.describe(&self.unit.structs);
+        let message = format!("values of the type `{what}` are not supported here");
+        Diagnostic::new(e.at, message, "expected a number or a pointer")
+    }
+
+    pub(super) fn assigned(
+        &mut self,
+        op: Option<BinOp>,
+        to: &ast::Expr,
+        from: &ast::Expr,
+    ) -> Lowering<Typed> {
         if let (ExprKind::Name(name), None) = (&to.kind, op)
             && let Some(Place::Reg(reg, ty)) = self.find(name)
         {
@@ -416,9 +478,7 @@ impl Lower<'_> {
         if let (None, ExprKind::Literal(_, own, init), true) = (op, &from.kind, is_place(to)) {
             let ty = self.type_of(to)?;
             if let TypeKind::Struct(_) = ty.kind {
-                let Place::Memory(addr, ty) = self.place(to)? else {
-                    return Err(Diagnostic::new(to.at, "this is no struct", ""));
-                };
+                let place = self.place(to)?;
                 if ty.kind != own.kind {
                     let what = own.describe(&self.unit.structs);
                     return Err(Diagnostic::new(
@@ -427,20 +487,21 @@ impl Lower<'_> {
                         "",
                     ));
                 }
-                self.assign_literal((&addr, &ty), init)?;
-                return Ok((Expr::Const(0), Type::VOID));
+                let parts = self.literal_parts(&ty, init)?;
+                self.write_struct(&place, parts);
+                return Ok((Expr::Const(0), ty));
             }
         }
-        if op.is_none() && is_place(from) && is_place(to) {
+        if op.is_none() && is_place(to) {
             let ty = self.type_of(to)?;
             if let TypeKind::Struct(_) = ty.kind {
-                let source = self.place(from)?;
-                let place = self.place(to)?;
-                self.copy(&place, source, from)?;
-                return Ok((Expr::Const(0), Type::VOID));
+                return self.assigned_struct(to, from).map(|()| (Expr::Const(0), ty));
             }
         }
-        let moved = if op.is_none() { self.moved(to, from)? } else { None };
+        if let Some(op) = op {
+            return self.combined_assignment(op, to, from);
+        }
+        let moved = self.moved(to, from)?;
         let (right, place) = match moved {
             Some(call) if matches!(call.kind, ExprKind::Call(..)) => {
                 let place = self.place(to)?;
@@ -449,7 +510,10 @@ impl Lower<'_> {
             // Where the value is comes first of all, and it is read last.
             Some(inner) => {
                 self.before_commas(from)?;
-                let source = self.place(inner)?;
+                let source = match &inner.kind {
+                    ExprKind::Assign(op, both) => self.assigned_place(*op, &both.0, &both.1)?,
+                    _ => self.place(inner)?,
+                };
                 let place = self.place(to)?;
                 (self.load(source, None, inner)?, place)
             }
@@ -458,14 +522,17 @@ impl Lower<'_> {
                 (right, self.place(to)?)
             }
         };
-        match op {
-            None => self.store(place, right, to),
-            Some(op) => {
-                let (Place::Reg(_, ty) | Place::Memory(_, ty)) = &place;
-                defined(op, ty, (&right.0, from))?;
-                self.changed(place, op, right, false, to)
-            }
+        self.store(place, right, to)
+    }
+
+    fn assigned_struct(&mut self, to: &ast::Expr, from: &ast::Expr) -> Lowering<()> {
+        if is_place(from) && is_in_memory(from) {
+            let source = self.place(from)?;
+            let place = self.place(to)?;
+            return self.copy(&place, source, from);
         }
+        let place = self.place(to)?;
+        self.assign_struct(&place, from)
     }
 
     /// What is moved by an assignment that computes and converts nothing: a call, or what is read. C leaves open what
@@ -490,11 +557,14 @@ impl Lower<'_> {
         }
         let own = match &inner.kind {
             ExprKind::Call(f, _) if std::ptr::eq(inner, from) => {
-                let ExprKind::Name(name) = &f.kind else { return Ok(None) };
-                let called = self.unit.functions.iter().find(|f| f.name == *name);
-                called.filter(|_| self.find(name).is_none()).map(|f| f.result.clone())
+                self.called(f).map(|f| self.unit.functions[f].result.clone())
             }
+            _ if self.function_address(inner).is_some() => None,
             _ if is_place(inner) => Some(self.type_of(inner)?),
+            // What was assigned is read again, which tells a difference where the place on the left has effects.
+            ExprKind::Assign(_, both) if is_place(&both.0) && self.has_effects(to)? => {
+                Some(self.type_of(&both.0)?).filter(|ty| ty.is_scalar() && !ty.volatile)
+            }
             _ => None,
         };
         let is_moved = own.is_some_and(|own| !own.atomic && !ty.atomic && own.kind == ty.kind);
@@ -513,29 +583,6 @@ impl Lower<'_> {
         }
     }
 
-    /// Copies a struct, one number or pointer after the other.
-    pub(super) fn copy(&mut self, to: &Place, from: Place, e: &ast::Expr) -> Lowering<()> {
-        let (Place::Memory(to, ty), Place::Memory(source, other)) = (to, from) else {
-            return Err(Diagnostic::new(e.at, "this is no struct", ""));
-        };
-        if ty.kind != other.kind {
-            let what = other.describe(&self.unit.structs);
-            return Err(Diagnostic::new(e.at, format!("this has the type `{what}`"), ""));
-        }
-        let mut all = Vec::new();
-        ty.each_scalar(&self.unit.structs, (0, ""), &mut |offset, _, ty| {
-            all.push((offset, Type { atomic: false, ..ty.clone() }));
-        });
-        let moved = |e: &Expr, by| folded(Expr::binary(BinOp::Add, e.clone(), Expr::Const(by)));
-        for (offset, ty) in all {
-            let used = self.used;
-            let value = self.load(Place::Memory(moved(&source, offset), ty.clone()), None, e)?;
-            self.write(Place::Memory(moved(to, offset), ty), value.0, &value.1);
-            self.used = used;
-        }
-        Ok(())
-    }
-
     /// `++` and `--`.
     pub(super) fn stepped(&mut self, target: &ast::Expr, by: Value, old: bool) -> Lowering<Typed> {
         let place = self.place(target)?;
@@ -543,7 +590,7 @@ impl Lower<'_> {
     }
 
     /// `place op= right`; the old value or the new one.
-    fn changed(
+    pub(super) fn changed(
         &mut self,
         place: Place,
         op: BinOp,
@@ -564,7 +611,7 @@ impl Lower<'_> {
                 self.write(Place::Reg(reg, ty.clone()), sum, &from);
                 Ok((Expr::Reg(reg), ty))
             }
-            Place::Memory(..) => {
+            Place::Memory(..) | Place::Parts(..) => {
                 let (before, ty) = self.load(place.clone(), None, e)?;
                 let (sum, from) = self.combined(op, (before.clone(), ty.clone()), right);
                 let sum = self.converted(sum, &from, &ty);
@@ -576,18 +623,10 @@ impl Lower<'_> {
 }
 
 /// Refuses shifts that C gives no meaning.
-fn defined(op: BinOp, left: &Type, (count, e): (&Expr, &ast::Expr)) -> Lowering<()> {
+pub(super) fn defined(op: BinOp, left: &Type, (count, e): (&Expr, &ast::Expr)) -> Lowering<()> {
     match undefined_shift(op, left.machine(), count) {
         Some(why) => Err(Diagnostic::new(e.at, why, "")),
         None => Ok(()),
-    }
-}
-
-/// An array as a pointer to its first element.
-fn decayed(ty: Type) -> Type {
-    match ty.kind {
-        TypeKind::Array(of, _) => Type::clone(&of).pointer(),
-        kind => Type { kind, atomic: false },
     }
 }
 
@@ -615,19 +654,10 @@ fn inside(at: Expr, index: &Expr, count: Option<Value>) -> Expr {
     Expr::select(Expr::binary(BinOp::And, low, high), at, Expr::Const(0))
 }
 
-/// Whether an expression may name a struct.
 /// Whether both are integers of the same size.
 fn is_number_like(a: &Type, b: &Type) -> bool {
     match (&a.kind, &b.kind) {
         (TypeKind::Int { bytes: a, .. }, TypeKind::Int { bytes: b, .. }) => a == b,
         _ => false,
     }
-}
-
-fn is_place(e: &ast::Expr) -> bool {
-    let kind = &e.kind;
-    matches!(
-        kind,
-        ExprKind::Name(_) | ExprKind::Member(..) | ExprKind::Index(_) | ExprKind::Deref(_)
-    )
 }

@@ -21,6 +21,9 @@ impl Parser {
         Ok(match &e.kind {
             ExprKind::Number(n, ty) => (*n, self.counted_in(ty).machine()),
             ExprKind::SizeOfType(ty) => (ty.size(&self.structs), Type::SIZE.machine()),
+            ExprKind::SizeOf(inner) => {
+                (self.type_of(inner)?.size(&self.structs), Type::SIZE.machine())
+            }
             ExprKind::Cast(ty, inner) if ty.kind == TypeKind::Bool => {
                 (Value::from(self.constant(inner)?.0 != 0), ty.machine())
             }

@@ -4,8 +4,8 @@ use weakspot_core::{Span, Value};
 
 use super::{Parser, Parsing};
 use crate::Diagnostic;
-use crate::c::ast::{Designator, ExprKind, Init, Variable};
-use crate::c::list::walk;
+use crate::c::ast::{Designator, Expr, ExprKind, Init, Variable};
+use crate::c::list::{text_for, walk};
 use crate::c::token::Kind;
 use crate::c::types::{DEEPEST_TYPE, MOST_BYTES, Struct, Type, TypeKind, named, struct_of};
 
@@ -14,6 +14,9 @@ pub(super) struct Specifiers {
     pub(super) ty: Type,
     pub(super) is_typedef: bool,
     is_static: bool,
+    /// `__auto_type`: the type is that of the value.
+    is_auto: bool,
+    per_thread: bool,
     is_extern: Option<Span>,
 }
 
@@ -26,9 +29,8 @@ pub(super) struct Declared {
 }
 
 /// Words that change nothing here.
-const IGNORED: [&str; 16] = [
+const IGNORED: [&str; 14] = [
     "const",
-    "volatile",
     "register",
     "inline",
     "__inline",
@@ -37,13 +39,20 @@ const IGNORED: [&str; 16] = [
     "__restrict",
     "__restrict__",
     "auto",
-    "__volatile__",
     "_Noreturn",
     "__extension__",
     "__const",
-    "__volatile",
     "noreturn",
+    "__signed",
 ];
+
+const VOLATILE: [&str; 3] = ["volatile", "__volatile__", "__volatile"];
+
+/// Words for variables that each thread has for itself.
+const PER_THREAD: [&str; 3] = ["_Thread_local", "__thread", "thread_local"];
+
+/// Words for the type of what follows in parentheses.
+const TYPE_OF: [&str; 3] = ["typeof", "__typeof__", "__typeof"];
 
 /// Words of types.
 const WORDS: [&str; 13] = [
@@ -67,12 +76,18 @@ impl Parser {
     pub(super) fn is_type(&self) -> bool {
         let Kind::Name(n) = self.peek() else { return false };
         let n = n.as_str();
-        let storage = ["static", "typedef", "extern", "_Thread_local", "__thread", "_Alignas"];
+        if n == "__extension__" && *self.ahead(1) == Kind::Sign("(") {
+            return false;
+        }
+        let storage = ["static", "typedef", "extern", "_Alignas", "__auto_type"];
         let refused = ["float", "double"];
         IGNORED.contains(&n)
+            || VOLATILE.contains(&n)
             || WORDS.contains(&n)
             || storage.contains(&n)
             || refused.contains(&n)
+            || PER_THREAD.contains(&n)
+            || TYPE_OF.contains(&n)
             || n == "__attribute__"
             || n == "alignas"
             || self.typedefs.contains_key(n)
@@ -82,7 +97,8 @@ impl Parser {
     pub(super) fn specifiers(&mut self) -> Parsing<Specifiers> {
         let start = self.span();
         let (mut is_typedef, mut is_static, mut is_extern) = (false, false, None);
-        let mut atomic = false;
+        let (mut is_auto, mut per_thread) = (false, false);
+        let (mut atomic, mut volatile) = (false, false);
         let mut words: Vec<String> = Vec::new();
         let mut ty: Option<Type> = None;
         while let Kind::Name(word) = self.peek() {
@@ -91,9 +107,12 @@ impl Parser {
                 "typedef" => is_typedef = true,
                 "static" => is_static = true,
                 "extern" => is_extern = Some(span),
-                "_Thread_local" | "__thread" => {
-                    return Err(self.refused(span, "variables that each thread has for itself are"));
+                w if PER_THREAD.contains(&w) => per_thread = true,
+                w if TYPE_OF.contains(&w) => {
+                    self.at += 1;
+                    ty = Some(self.type_of_something()?);
                 }
+                "__auto_type" => (is_auto, ty) = (true, Some(Type::INT)),
                 "float" | "double" => return Err(self.refused(span, "floating point is")),
                 "_Atomic" => {
                     atomic = true;
@@ -120,6 +139,7 @@ impl Parser {
                     ty = Some(self.enum_type()?);
                     continue;
                 }
+                w if VOLATILE.contains(&w) => volatile = true,
                 w if IGNORED.contains(&w) => {}
                 w if WORDS.contains(&w) => words.push(word),
                 w if ty.is_none() && words.is_empty() => {
@@ -145,7 +165,8 @@ impl Parser {
             (Some(_), false) => return Err(Diagnostic::new(start, "this is no type", "")),
         };
         ty.atomic |= atomic;
-        Ok(Specifiers { ty, is_typedef, is_static, is_extern })
+        ty.volatile |= volatile;
+        Ok(Specifiers { ty, is_typedef, is_static, is_auto, per_thread, is_extern })
     }
 
     /// A type without a name, as in a cast.
@@ -168,6 +189,7 @@ impl Parser {
                 }
                 Kind::Sign("*") => ty = ty.pointer(),
                 Kind::Name(n) if n == "_Atomic" => ty.atomic = true,
+                Kind::Name(n) if VOLATILE.contains(&n.as_str()) => ty.volatile = true,
                 Kind::Name(n) if IGNORED.contains(&n.as_str()) => {}
                 Kind::Name(n) if n == "__attribute__" => {
                     self.at += 1;
@@ -309,7 +331,8 @@ impl Parser {
             }
             self.attributes()?;
             let id = self.object();
-            params.push(Variable { name, ty, init: None, is_static: false, at, id });
+            let (is_static, per_thread) = (false, false);
+            params.push(Variable { name, ty, init: None, is_static, per_thread, at, id });
             if self.take(")") {
                 return Ok(params);
             }
@@ -324,21 +347,34 @@ impl Parser {
         declared: Declared,
     ) -> Parsing<Variable> {
         let Declared { name, at, mut ty, .. } = declared;
+        self.declare(&name, &ty);
         let init = if self.take("=") { Some(self.init()?) } else { None };
+        if let (true, Some(Init::Value(e))) = (specifiers.is_auto, &init) {
+            ty = self.type_of(e)?.decayed();
+        }
         if !self.is_sized_by(&mut ty, init.as_ref())? {
             return Err(Diagnostic::new(at, format!("the size of `{name}` is not known"), ""));
         }
         if let (Some(span), None) = (specifiers.is_extern, &init) {
             return Err(self.refused(span, "variables of other files are"));
         }
+        self.declare(&name, &ty);
         let id = self.object();
-        Ok(Variable { name, ty, init, is_static: specifiers.is_static, at, id })
+        let &Specifiers { is_static, per_thread, .. } = specifiers;
+        Ok(Variable { name, ty, init, is_static, per_thread, at, id })
     }
 
     /// Whether the size of a type is known, that of an array by its values if it is not said.
     fn is_sized_by(&self, ty: &mut Type, init: Option<&Init>) -> Parsing<bool> {
-        if let (TypeKind::Array(of, -1), Some(Init::List(items, at))) = (&ty.kind, init) {
-            let size = walk((items, *at), ty, &self.structs, &mut |_, _, _| Ok(()))?;
+        if let (TypeKind::Array(of, -1), Some(init)) = (&ty.kind, init) {
+            let size = match (init, text_for(init, ty)) {
+                (_, Some(text)) => text.len() as Value + 1,
+                (Init::List(items, at), None) => {
+                    let mut type_of = |e: &Expr| self.type_of(e).ok();
+                    walk((items, *at), ty, (&self.structs, &mut type_of), &mut |_, _, _| Ok(()))?
+                }
+                _ => -1,
+            };
             ty.kind = TypeKind::Array(of.clone(), size);
         }
         Ok(match &ty.kind {

@@ -4,7 +4,7 @@ use weakspot_core::{BinOp, Span, UnOp, Value};
 
 use super::{Parser, Parsing};
 use crate::c::ast::{Expr, ExprKind};
-use crate::c::token::Kind;
+use crate::c::token::{Kind, bytes};
 use crate::c::types::Type;
 
 /// Operators between two operands, with how tight they bind.
@@ -136,6 +136,7 @@ impl Parser {
     }
 
     fn unary_here(&mut self) -> Parsing<Expr> {
+        self.take_word("__extension__");
         let start = self.span();
         let Kind::Sign(sign) = self.peek() else { return self.sized_or_postfix() };
         let sign = *sign;
@@ -259,11 +260,17 @@ impl Parser {
                 };
                 ExprKind::Number(value as Value, ty)
             }
-            Kind::Text(_) => {
-                while matches!(self.ahead(1), Kind::Text(_)) {
+            Kind::Text(text) => {
+                let mut all = bytes(&text);
+                while let Kind::Text(text) = self.ahead(1) {
+                    all.extend(bytes(text));
                     self.at += 1;
                 }
-                ExprKind::Text
+                ExprKind::Text(all)
+            }
+            Kind::Name(name) if name == "offsetof" || name == "__builtin_offsetof" => {
+                self.at += 1;
+                self.offset_of()?
             }
             Kind::Name(name) => {
                 if let Some((value, ty)) = self.enums.get(&name) {
@@ -277,7 +284,9 @@ impl Parser {
             Kind::Sign("(") => {
                 self.at += 1;
                 if self.is("{") {
-                    return Err(self.refused(start, "statements in expressions are"));
+                    let kind = self.statements()?;
+                    self.expect(")")?;
+                    return Ok(self.made(start, kind));
                 }
                 let inner = self.nested(Parser::expression)?;
                 self.expect(")")?;

@@ -4,6 +4,7 @@ mod constant;
 mod declare;
 mod expression;
 mod statement;
+mod typing;
 
 use std::collections::HashMap;
 
@@ -52,6 +53,10 @@ struct Parser {
     enums: HashMap<String, (Value, Type)>,
     /// The types of those that have names.
     enum_types: HashMap<String, Type>,
+    /// The types of variables, those of the innermost block last.
+    scopes: Vec<HashMap<String, Type>>,
+    /// What functions give.
+    results: HashMap<String, Type>,
     /// How many objects there were.
     objects: ObjectId,
     /// Whether this is what an `#if` asks.
@@ -69,6 +74,8 @@ impl Parser {
             typedefs: HashMap::new(),
             enums: HashMap::new(),
             enum_types: HashMap::new(),
+            scopes: vec![HashMap::new()],
+            results: HashMap::new(),
             objects: 0,
             directive: false,
         }
@@ -189,8 +196,12 @@ impl Parser {
             loop {
                 let declared = self.declarator(specifiers.ty.clone())?;
                 if let Some(params) = declared.params {
+                    self.results.insert(declared.name.clone(), declared.ty.clone());
                     if self.is("{") {
-                        let body = self.block()?;
+                        let body = self.in_scope(|p| {
+                            params.iter().for_each(|v| p.declare(&v.name, &v.ty));
+                            p.block()
+                        })?;
                         if functions.iter().any(|f| f.name == declared.name) {
                             let message = format!("function `{}` is defined twice", declared.name);
                             return Err(Diagnostic::new(declared.at, message, ""));
@@ -249,6 +260,10 @@ impl Parser {
     }
 
     fn block(&mut self) -> Parsing<Block> {
+        self.in_scope(Parser::block_here)
+    }
+
+    fn block_here(&mut self) -> Parsing<Block> {
         self.expect("{")?;
         let mut stmts = Vec::new();
         while !self.is("}") {

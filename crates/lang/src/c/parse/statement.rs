@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{Parser, Parsing};
-use crate::c::ast::{Stmt, StmtKind};
+use crate::c::ast::{Assembly, Expr, ExprKind, Operand, Stmt, StmtKind};
 use crate::c::token::Kind;
 
 impl Parser {
@@ -43,7 +43,7 @@ impl Parser {
                     self.expect(";")?;
                     StmtKind::DoWhile(body, condition)
                 }
-                "for" => self.for_loop()?,
+                "for" => self.in_scope(Parser::for_loop)?,
                 "switch" => {
                     self.at += 1;
                     let value = self.parenthesised()?;
@@ -52,9 +52,14 @@ impl Parser {
                 "case" => {
                     self.at += 1;
                     let e = self.expression()?;
-                    let value = self.constant_value(&e)?;
+                    let first = self.constant_value(&e)?;
+                    let mut last = first;
+                    if self.take("...") {
+                        let e = self.expression()?;
+                        last = self.constant_value(&e)?;
+                    }
                     self.expect(":")?;
-                    StmtKind::Case(Some(value))
+                    StmtKind::Case(Some((first, last)))
                 }
                 "default" if *self.ahead(1) == Kind::Sign(":") => {
                     self.at += 2;
@@ -97,7 +102,7 @@ impl Parser {
         Ok(kind)
     }
 
-    fn parenthesised(&mut self) -> Parsing<crate::c::ast::Expr> {
+    fn parenthesised(&mut self) -> Parsing<Expr> {
         self.expect("(")?;
         let e = self.expression()?;
         self.expect(")")?;
@@ -165,6 +170,12 @@ impl Parser {
             template += text;
             self.at += 1;
         }
+        let mut operands = [Vec::new(), Vec::new()];
+        for all in &mut operands {
+            if self.take(":") {
+                *all = self.operands()?;
+            }
+        }
         let mut depth = 1;
         while depth > 0 {
             match self.peek() {
@@ -176,6 +187,42 @@ impl Parser {
             self.at += 1;
         }
         self.expect(";")?;
-        Ok(StmtKind::Assembly(template))
+        let [outputs, inputs] = operands;
+        Ok(StmtKind::Assembly(Assembly { template, outputs, inputs }))
+    }
+
+    /// `[name] "constraint" (value), ...`.
+    fn operands(&mut self) -> Parsing<Vec<Operand>> {
+        let mut all = Vec::new();
+        while !self.is(":") && !self.is(")") {
+            let mut name = String::new();
+            if self.take("[") {
+                name = self.name()?.0;
+                self.expect("]")?;
+            }
+            let mut constraint = String::new();
+            while let Kind::Text(text) = self.peek() {
+                constraint += text;
+                self.at += 1;
+            }
+            let value = self.parenthesised()?;
+            let at = value.at;
+            let kind = match constraint.as_str() {
+                c if c.contains('m') => ExprKind::AddressOf(Box::new(value)),
+                c if c.contains(['=', '+']) => {
+                    let mut target = Box::new(value);
+                    while let ExprKind::Cast(_, inner) = target.kind {
+                        target = inner;
+                    }
+                    ExprKind::Step { target, by: 0, old: false }
+                }
+                _ => value.kind,
+            };
+            all.push(Operand { name, constraint, value: Expr { kind, at } });
+            if !self.take(",") {
+                break;
+            }
+        }
+        Ok(all)
     }
 }
