@@ -11,7 +11,7 @@
 
 use weakspot_core::{BinOp, Expr, Instr, Program, Undeclared, Value};
 
-use crate::sc::symmetry::Indexed;
+use crate::sc::cells::Indexed;
 
 /// A kind of values, by its number.
 pub(super) type Kind = usize;

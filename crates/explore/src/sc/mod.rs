@@ -1,6 +1,7 @@
 //! Searches of the runs under SC: threads as tables, states as packed rows, and what need not be
 //! searched.
 
+mod cells;
 pub(crate) mod frame;
 pub(crate) mod independence;
 pub(crate) mod kept;

@@ -20,7 +20,8 @@ use crate::graph::walk::{Link, LinkKind};
 pub(crate) struct Chains<'a> {
     pub(crate) ops: &'a History,
     pub(crate) ppo: Ppo,
-    /// Per operation its thread.
+    /// Per [`BLOCK`] of operations the thread of the first one, and at last that of the last operation: most
+    /// blocks are of one thread.
     thread: Vec<u32>,
     /// With relaxed program order, per operation its chain.
     chain: Vec<u32>,
@@ -40,14 +41,14 @@ pub(crate) struct Chains<'a> {
 /// No operation: what follows the last one of a chain. It is above all operations.
 pub(crate) const END: u32 = u32::MAX;
 
+/// How many operations share an entry about their threads.
+const BLOCK: usize = 16;
+
 impl<'a> Chains<'a> {
     pub(crate) fn new(ops: &'a History, ppo: Ppo) -> Chains<'a> {
         let k = ops.threads();
-        let mut thread = vec![0; ops.len()];
-        for t in 0..k {
-            let range = ops.of_thread(t);
-            thread[range.start as usize..range.end as usize].fill(t as u32);
-        }
+        let firsts = (0..ops.len()).step_by(BLOCK).chain(ops.len().checked_sub(1));
+        let thread = firsts.map(|op| ops.thread_of(op as u32) as u32).collect();
         let (chain, writes, waited) = match ppo {
             Ppo::Full => (Vec::new(), vec![k as u32; k + 1], Vec::new()),
             _ => chains_of_writes(ops, ppo),
@@ -99,7 +100,11 @@ impl<'a> Chains<'a> {
 
     /// The thread of an operation.
     pub(crate) fn thread(&self, op: u32) -> usize {
-        self.thread[op as usize] as usize
+        let block = op as usize / BLOCK;
+        match (self.thread[block], self.thread[block + 1]) {
+            (first, last) if first == last => first as usize,
+            _ => self.ops.thread_of(op),
+        }
     }
 
     /// The next operation of the same chain.
