@@ -299,7 +299,10 @@ fn conflicts() {
             "litmus --run --format svg a",
             "--format svg is not for --run; expected --format text, json or litmus7",
         ),
-        ("fence --format dot a", "fences are no graph; expected --format text or json"),
+        (
+            "fence --format dot a",
+            "fences are no graph; expected --format text, json, sarif, github or junit",
+        ),
         (
             "fence --buffer-limit 3 a",
             "--buffer-limit is for --goal safe: robustness is decided without buffers",

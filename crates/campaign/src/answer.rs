@@ -175,6 +175,8 @@ pub struct ShownStep {
     /// The call of a channel that it begins, with how many steps that takes: those who do not want to know everything
     /// are shown the call instead of them.
     pub call: Option<String>,
+    /// Whether it is a store that is in memory at once, where others wait in buffers.
+    pub at_once: bool,
     /// What is to be said about it, such as that it is one access of a data race.
     pub note: Option<String>,
     /// What it is.

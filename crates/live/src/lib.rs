@@ -45,7 +45,7 @@ pub use token::{Choices, TokenError};
 pub use watch::added::Extra;
 pub use watch::advice::preventing;
 pub use watch::compiled::{Compiled, compiled};
-pub use watch::late::late;
+pub use watch::late::{Reaches, late, reaches};
 pub use watch::profile::{Contact, Profile};
 pub use watch::races::{Race, Racer, Races, Rules, Sync};
 pub use watch::{Finding, Transactions, Watch};

@@ -299,6 +299,12 @@ impl TracedStep {
         Op { kind: self.kind, len: self.len, addr: self.addr }
     }
 
+    /// Whether it is a store that no buffer holds back: it is in memory at once, after all that was in the buffer.
+    #[must_use]
+    pub fn is_at_once(&self) -> bool {
+        self.kind == OpKind::Write && self.order == Order::SeqCst
+    }
+
     fn read<'a>(mut word: impl FnMut() -> Option<&'a str>) -> Option<TracedStep> {
         Some(TracedStep {
             thread: word()?.parse().ok()?,

@@ -258,7 +258,9 @@ fn states(run: &Value, threads: &[String]) -> Vec<State> {
                 None => memory.push((location, value)),
             };
         match (step["kind"].as_str(), numbers.get_mut(thread), state.buffers.get_mut(thread)) {
-            (Some("store"), Some(numbers), Some(buffer)) if waits(run, &step["n"]) => {
+            (Some("store"), Some(numbers), Some(buffer))
+                if step["at_once"] != true && waits(run, &step["n"]) =>
+            {
                 numbers.push(step["n"].as_u64().unwrap_or(0));
                 buffer.push(cell);
             }

@@ -243,7 +243,9 @@ pub(super) fn fence(typed: typed::Fence) -> Result<FenceArgs, Usage> {
     }
     refuse_csv(&common.shared)?;
     if common.shared.format.is_picture() {
-        return Err(Usage("fences are no graph; expected --format text or json".to_owned()));
+        return Err(Usage(
+            "fences are no graph; expected --format text, json, sarif, github or junit".to_owned(),
+        ));
     }
     let buffer_limit = buffers.buffer_limit.is_some() && goal == FenceGoal::Robust;
     refuse(

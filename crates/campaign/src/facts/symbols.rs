@@ -232,7 +232,12 @@ impl Symbols {
         let called = |frame: &Frame| {
             let (path, line) = (frame.path.as_ref()?, frame.line?);
             let (file, at) = text.rsplit_once(':')?;
-            Some(at.parse() == Ok(line) && self.naming.names(path).iter().any(|name| name == file))
+            let names = self.naming.names(path);
+            // From a folder above it has more in front.
+            let whole = Path::new(&names[2]);
+            let above = |name: &str| file.ends_with(&format!("/{name}")) && whole.ends_with(file);
+            let is_name = names.iter().any(|name| name == file || above(name));
+            Some(at.parse() == Ok(line) && is_name)
         };
         self.text(place) == text || own.and_then(called).unwrap_or(false)
     }

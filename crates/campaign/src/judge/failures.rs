@@ -1,10 +1,10 @@
 //! Executions that failed, with what there is to say about them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use weakspot_core::Model;
 use weakspot_live::wire::{CALLS, MemoryChange, MemoryStep, Place, Related, SLEPT, TracedStep};
-use weakspot_live::{OpKind, Order, late};
+use weakspot_live::{OpKind, Order, Reaches, late, reaches};
 
 use crate::answer::{ShownFailure, ShownKind, ShownRelated, ShownStep, ShownWait};
 use crate::explore::Explored;
@@ -232,22 +232,13 @@ fn noticed(steps: &[TracedStep], store: usize, first: usize) -> usize {
     later.find(is_seen).unwrap_or(first)
 }
 
-/// With which steps stores reach memory, by the numbers of both: those to the same bytes do so in their order.
+/// With which steps stores reach memory, by the numbers of both.
 fn commits(steps: &[TracedStep]) -> HashMap<usize, usize> {
-    let mut waiting: HashMap<(u16, u64, u32), VecDeque<usize>> = HashMap::new();
-    let mut found = HashMap::new();
-    for (i, step) in steps.iter().enumerate() {
-        let bytes = (step.thread, step.addr, step.len);
-        match step.kind {
-            OpKind::Write => waiting.entry(bytes).or_default().push_back(i),
-            OpKind::Commit => {
-                let store = waiting.get_mut(&bytes).and_then(VecDeque::pop_front);
-                found.extend(store.map(|store| (store, i)));
-            }
-            _ => {}
-        }
-    }
-    found
+    let with = |(store, when): (usize, Reaches)| match when {
+        Reaches::With(step) => Some((store, step)),
+        Reaches::AtOnce | Reaches::Never => None,
+    };
+    reaches(steps).into_iter().filter_map(with).collect()
 }
 
 /// Makes steps that can be shown.
@@ -477,7 +468,7 @@ impl Shower<'_> {
 
     /// The same with their source.
     fn shown(&mut self, traced: &Traced, items: &[Item], about: About) -> Vec<ShownStep> {
-        let frees = frees(traced);
+        let (frees, reaches) = (frees(traced), reaches(&traced.steps));
         let shown = |item: &Item| match *item {
             Item::Memory(j) => {
                 // What a failure is not about comes and goes in every library.
@@ -492,7 +483,8 @@ impl Shower<'_> {
                 let shown = self.step_at(&traced.steps[i], place);
                 // That a free leaves a buffer is about the block.
                 let free = frees.get(&i).map(|&j| self.names.block(traced.memory[j].1.addr));
-                ShownStep { location: free.or(shown.location), ..shown }
+                let at_once = reaches.get(&i) == Some(&Reaches::AtOnce);
+                ShownStep { location: free.or(shown.location), at_once, ..shown }
             }
         };
         let mut shown: Vec<ShownStep> = items.iter().map(shown).collect();
@@ -618,6 +610,7 @@ impl Shower<'_> {
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
             call: None,
+            at_once: false,
             note: None,
             what: ShownKind::Step,
         }

@@ -1,10 +1,10 @@
 //! Memory that comes and goes in an execution: which steps are frees, and which block, function or thread a
 //! failure is about.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
-use weakspot_live::OpKind;
 use weakspot_live::wire::{MemoryChange, MemoryStep, Place};
+use weakspot_live::{OpKind, Reaches, reaches};
 
 use crate::explore::findings::Failure;
 use crate::replay::Traced;
@@ -46,20 +46,13 @@ pub(crate) fn frees(traced: &Traced) -> HashMap<usize, usize> {
             parts.extend(stores.filter(|&i| change.holds(traced.steps[i].addr)).map(|i| (i, j)));
         }
     }
-    // The stores to the same bytes leave a buffer in their order.
-    let mut waiting: HashMap<(u16, u64, u32), VecDeque<usize>> = HashMap::new();
-    for (i, step) in traced.steps.iter().enumerate() {
-        let bytes = (step.thread, step.addr, step.len);
-        match step.kind {
-            OpKind::Write => waiting.entry(bytes).or_default().push_back(i),
-            OpKind::Commit => {
-                let store = waiting.get_mut(&bytes).and_then(VecDeque::pop_front);
-                let free = store.and_then(|store| parts.get(&store).copied());
-                parts.extend(free.map(|free| (i, free)));
-            }
-            _ => {}
-        }
-    }
+    let leaves = |(store, when): (usize, Reaches)| match when {
+        Reaches::With(step) => parts.get(&store).map(|&free| (step, free)),
+        Reaches::AtOnce | Reaches::Never => None,
+    };
+    let leave: Vec<(usize, usize)> =
+        reaches(&traced.steps).into_iter().filter_map(leaves).collect();
+    parts.extend(leave);
     parts
 }
 

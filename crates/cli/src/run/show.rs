@@ -307,6 +307,7 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
                 kind: kind(s, rust),
                 location: s.location.as_deref(),
                 unseen: s.what == ShownKind::Looks,
+                at_once: s.at_once && failed.model != Model::Sc,
                 len: s.step.len,
                 old: s.step.old,
                 value: s.step.value.filter(|_| kind(s, rust) != StepKind::Wake),

@@ -51,6 +51,49 @@ int main(void) {
     assert_told(&json, &[store]);
 }
 
+/// A sequentially consistent store is in memory at once; what reaches memory later is the weaker one behind it.
+#[test]
+fn strong_stores_are_in_memory_at_once() {
+    const SOURCE: &str = "#include <pthread.h>
+#include <stdatomic.h>
+#include <assert.h>
+atomic_int want[2], inside;
+static void *enter(void *p) {
+    int me = p != 0;
+    want[me] = 5;
+    atomic_store_explicit(&want[me], 1, memory_order_release);
+    if (atomic_load_explicit(&want[!me], memory_order_acquire) != 1) {
+        assert(++inside == 1);
+        inside--;
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t t[2];
+    for (long i = 0; i < 2; i++)
+        pthread_create(&t[i], 0, enter, (void *)i);
+    for (int i = 0; i < 2; i++)
+        pthread_join(t[i], 0);
+    return 0;
+}
+";
+    let (json, code) = explore("strong.c", SOURCE, &["--model", "tso", "--format", "json"]);
+    assert_eq!(code, Some(1), "{json}");
+    let answer: serde_json::Value =
+        serde_json::from_str(json.lines().next().expect("an answer")).expect("JSON");
+    let run = answer["failures"].as_array().into_iter().flatten().find_map(|f| f.get("run"));
+    let run = run.unwrap_or_else(|| panic!("no run: {json}"));
+    let steps = run["steps"].as_array().expect("steps");
+    let stores =
+        |line: u64| steps.iter().filter(move |s| s["kind"] == "store" && s["line"] == line);
+    assert!(stores(7).count() > 0 && stores(7).all(|s| s["at_once"] == true), "{run}");
+    assert!(stores(8).count() > 0 && stores(8).all(|s| s["at_once"].is_null()), "{run}");
+    let commits = || steps.iter().filter(|s| s["kind"] == "commit");
+    let of = |commit: &serde_json::Value| stores(8).any(|s| s["n"] == commit["of"]);
+    assert!(commits().count() > 0 && commits().all(of), "{run}");
+    assert!(run["late"].as_array().is_some_and(|late| !late.is_empty()), "{run}");
+}
+
 /// A store that waits while many others do: of these only their number is told.
 #[test]
 fn long_runs_keep_the_cause() {

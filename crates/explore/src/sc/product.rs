@@ -15,7 +15,7 @@
 //! [`symmetry`]: crate::sc::symmetry
 
 use weakspot_core::machine::{Failure, Schedule, Step};
-use weakspot_core::{Limit, Program, ThreadId, Value};
+use weakspot_core::{Instr, Limit, PointId, Program, ThreadId, Value};
 
 use crate::flow::in_loop;
 use crate::meter::Meter;
@@ -354,6 +354,21 @@ impl<'p, W: Watch> Product<'p, W> {
         })
     }
 
+    /// The steps of a run, with choices only where something is chosen.
+    fn with_choices(&self, mut steps: Vec<Step>) -> Vec<Step> {
+        let mut points: Vec<PointId> = self.program.threads.iter().map(|t| t.entry).collect();
+        for step in &mut steps {
+            let Step::Execute { thread, edge, choice } = step else { continue };
+            let point = &mut points[thread.index()];
+            let edge = self.program.edge(*thread, *point, *edge as usize);
+            if !matches!(edge.instr, Instr::Choose { .. }) {
+                *choice = 0;
+            }
+            *point = edge.to;
+        }
+        steps
+    }
+
     /// The run through `rows`, which are in their normal form, to what was looked for.
     pub(crate) fn run(&self, threads: &mut Threads<'p>, rows: &[Vec<u32>]) -> Option<Hit<W::Goal>> {
         // The normal form of an initial row is an initial row itself.
@@ -382,14 +397,14 @@ impl<'p, W: Watch> Product<'p, W> {
             // Without reductions new locations may be met.
             at = full(self, threads, &at);
             if rest.len() == 0 && self.keeps(&at) {
-                let run = Schedule { init, steps };
+                let run = Schedule { init, steps: self.with_choices(steps) };
                 return Some(Hit { run, goal: None, rows: passed, who });
             }
             match self.moves(threads, &at, None, &mut found) {
                 // For the same reason a goal may show up earlier than in the search.
                 Err(Stopped::Goal(more, goal)) => {
                     steps.extend(more.iter().map(real));
-                    let run = Schedule { init, steps };
+                    let run = Schedule { init, steps: self.with_choices(steps) };
                     return Some(Hit { run, goal: Some(goal), rows: passed, who });
                 }
                 Err(Stopped::Missing(missing)) => threads.resolve(missing).ok()?,

@@ -513,6 +513,12 @@ pub(crate) mod tests {
         let indexes = numbered && private && Rng::new(!seed).one_in(2);
         // Some pass on pointers: their number is the address of their location.
         let points = numbered && private && !indexes && Rng::new(seed ^ !0 << 32).one_in(2);
+        // Some count their threads from 0 on.
+        let first = match () {
+            () if points => 20,
+            () if Rng::new(seed ^ 1 << 41).one_in(4) => 0,
+            () => 10,
+        };
         program.threads.truncate(1);
         let thread = program.threads[0].clone();
         let copies = 2 + rng.below(2);
@@ -520,12 +526,11 @@ pub(crate) mod tests {
             .map(|t| {
                 let mut copy = thread.clone();
                 for edge in copy.points.iter_mut().flat_map(|p| &mut p.edges) {
-                    let first = if points { 20 } else { 10 };
                     let own = |v| if numbered && v == 2 { first + t } else { v };
                     let at = |v| if private && v == 1 { 20 + t } else { v };
                     let to = |addr: &mut Expr| match addr {
                         Expr::Const(0) if indexes && !thread.regs.is_empty() => {
-                            *addr = cell(RegId(0), 10, 10..10 + copies as Value, 0);
+                            *addr = cell(RegId(0), 20 - first, first..first + copies as Value, 0);
                         }
                         Expr::Const(0) if points && !thread.regs.is_empty() => {
                             *addr = Expr::Reg(RegId(0));
@@ -550,7 +555,7 @@ pub(crate) mod tests {
         let init = |addr| Location { addr, init: vec![0], range: None };
         program.locs = [0, 1, 20, 21, 22].map(init).to_vec();
         if numbered && Rng::new(seed ^ 1 << 40).one_in(2) {
-            count(&mut program, if points { 19 } else { 9 }, rng.below(6) as Value);
+            count(&mut program, first - 1, rng.below(6) as Value);
         }
         program.undeclared = Undeclared::Fault;
         program.observed.clear();

@@ -143,6 +143,20 @@ fn many_threads() {
     check("CoRR", &corr, "exists (10:EAX=1 /\\ 10:EBX=2)", [111; 4]);
 }
 
+/// Threads that go by 0, too, change places: the run that is shown has choices only where something is chosen.
+#[test]
+fn threads_that_go_by_numbers_from_0_on() {
+    for asks in ["never two at p.l1", "forall (x == 3)"] {
+        let text = format!(
+            "shared who = 4\nshared x\nthread p[3] {{ who = me who = me l1: x = x }}\n{asks}\n"
+        );
+        let parsed = weakspot_lang::parse(Format::Weak, &text);
+        let program = parsed.unwrap_or_else(|d| panic!("{}", d.message)).program;
+        let found = reach(&program, Model::Sc, Algorithm::Auto, &Limits::UNLIMITED, &mut Silent);
+        assert_eq!(found.expect("a run that passes its check").verdict, Verdict::Violated);
+    }
+}
+
 /// A condition on final states is answered with everything else under SC: threads of a ticket lock
 /// that do the same are looked at once, and the count at the end costs nothing.
 #[test]

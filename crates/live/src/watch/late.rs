@@ -2,9 +2,49 @@
 
 use std::collections::HashMap;
 
+use crate::OpKind;
 use crate::op::waits;
 use crate::wire::TracedStep;
-use crate::{OpKind, Order};
+
+/// When a store reaches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaches {
+    /// At once: no buffer holds it back, or its thread was alone.
+    AtOnce,
+    /// With this step.
+    With(usize),
+    /// After the last step, if at all.
+    Never,
+}
+
+/// When the stores of an execution with buffers reach memory, by where they stand in it: those to the same bytes in their
+/// order.
+#[must_use]
+pub fn reaches(steps: &[TracedStep]) -> HashMap<usize, Reaches> {
+    let mut buffers: HashMap<u16, Vec<usize>> = HashMap::new();
+    let mut found = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        let buffer = buffers.entry(step.thread).or_default();
+        // What is there still was not in the buffer.
+        if step.is_at_once() || waits(step.kind) {
+            found.extend(buffer.drain(..).map(|store| (store, Reaches::AtOnce)));
+        }
+        let same = |&store: &usize| (steps[store].addr, steps[store].len) == (step.addr, step.len);
+        match step.kind {
+            OpKind::Write if step.is_at_once() => {
+                found.insert(at, Reaches::AtOnce);
+            }
+            OpKind::Write => buffer.push(at),
+            OpKind::Commit => {
+                let first = buffer.iter().position(same).map(|first| buffer.remove(first));
+                found.extend(first.map(|store| (store, Reaches::With(at))));
+            }
+            _ => {}
+        }
+    }
+    found.extend(buffers.into_values().flatten().map(|store| (store, Reaches::Never)));
+    found
+}
 
 /// The stores that reached memory after something that their thread did later: the places of each and
 /// of the first that overtook it, a load, or under PSO the commit of a later store. A load of what
@@ -25,8 +65,7 @@ pub fn late(steps: &[TracedStep]) -> Vec<(usize, usize)> {
         }
         let buffer = &mut buffers[thread];
         match step.kind {
-            // It is in memory at once, after all that was in the buffer.
-            OpKind::Write if step.order == Order::SeqCst => buffer.clear(),
+            OpKind::Write if step.is_at_once() => buffer.clear(),
             OpKind::Write => buffer.push(Waiting { store: at, overtaken: None }),
             OpKind::Read => {
                 for waiting in
@@ -91,9 +130,10 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Order;
 
     /// Steps from words like `0wx`: thread, what, where.
-    fn check(text: &str, expected: &[(usize, usize)]) {
+    fn steps(text: &str) -> Vec<TracedStep> {
         let step = |word: &str| {
             let letters: Vec<char> = word.chars().collect();
             let kind = match letters[1] {
@@ -109,8 +149,28 @@ mod tests {
             let (len, place) = (4, None);
             TracedStep { thread, kind, order, addr, len, old: None, value: None, place }
         };
-        let steps: Vec<TracedStep> = text.split_whitespace().map(step).collect();
-        assert_eq!(late(&steps), expected, "{text}");
+        text.split_whitespace().map(step).collect()
+    }
+
+    fn check(text: &str, expected: &[(usize, usize)]) {
+        assert_eq!(late(&steps(text)), expected, "{text}");
+    }
+
+    #[test]
+    fn who_reaches_memory_when() {
+        use Reaches::{AtOnce, Never, With};
+        let check = |text: &str, expected: &[Reaches]| {
+            let found = reaches(&steps(text));
+            let mut found: Vec<(usize, Reaches)> = found.into_iter().collect();
+            found.sort_unstable_by_key(|&(store, _)| store);
+            let found: Vec<Reaches> = found.into_iter().map(|(_, when)| when).collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check("0wx 0wx 0cx 0cx", &[With(2), With(3)]);
+        check("0sx 0wx 1rx 0cx", &[AtOnce, With(3)]);
+        // Nothing waits behind a fence.
+        check("0wx 0f 0wx 1wy 0cx", &[AtOnce, With(4), Never]);
+        check("0wx 0wy 0cy", &[Never, With(2)]);
     }
 
     #[test]

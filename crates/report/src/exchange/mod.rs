@@ -143,11 +143,15 @@ fn of_object(object: &Value) -> Vec<Finding> {
                 found.push(pair);
             }
             for fence in list(&object["fences"]) {
+                let kind = match fence["kind"].as_str() {
+                    Some("store-store") => "a store-store fence",
+                    _ => "a fence",
+                };
                 let what = fence["after"].as_str().map(|after| match fence["before"].as_str() {
                     // Nothing comes before it in the function that it begins.
-                    Some(before) if before == after => format!("a fence before `{before}`"),
-                    Some(before) => format!("a fence between `{after}` and `{before}`"),
-                    None => format!("a fence after `{after}`"),
+                    Some(before) if before == after => format!("{kind} before `{before}`"),
+                    Some(before) => format!("{kind} between `{after}` and `{before}`"),
+                    None => format!("{kind} after `{after}`"),
                 });
                 let what = what.or_else(|| fence["what"].as_str().map(str::to_owned));
                 let own = fence["file"].as_str().map_or(file.file.clone(), str::to_owned);

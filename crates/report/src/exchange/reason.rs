@@ -171,6 +171,9 @@ fn fences(object: &Value) -> String {
     if object["model"] != "sc" && object["sc_serializable"] == "violated" {
         return "; under SC it is not serializable either, so that no fence helps".to_owned();
     }
+    if let Some(fix) = object["fix"].as_str() {
+        return format!("; {fix} is in the way of this");
+    }
     let mut delays = list(&object["delays"]).filter(|delay| delay["fence_before"].is_u64());
     let Some(delay) = delays.next() else { return String::new() };
     let place = |n: &Value| match step(object, n).map(place_of) {

@@ -229,6 +229,9 @@ fn places_of_cycles() {
         github(serial),
         "::error file=p.c,line=6,title=weakspot%3A serial::log: not serializable under TSO: 1 before 2; a fence between p.c:6 and p.c:9 is in the way of this\n"
     );
+    let program = serial
+        .replace("\"delays\"", "\"fix\":\"a fence in p between line 2 and line 3\",\"delays\"");
+    assert!(github(&program).contains("a fence in p between line 2 and line 3 is in the way"));
     let helpless = serial.replace("\"delays\"", "\"sc_serializable\":\"violated\",\"delays\"");
     assert!(github(&helpless).ends_with("so that no fence helps\n"), "{}", github(&helpless));
     let litmus = r#"{"file":"l","question":"litmus","model":"tso","verdict":"violated","name":"SB","line":8,"condition":"~exists","proposition":"(x=1)","observation":"Sometimes"}"#;

@@ -124,6 +124,9 @@ pub struct RunStep {
     /// What is in memory after this step.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_map")]
     pub memory: Option<Vec<(String, RunValue)>>,
+    /// Whether this store is in memory at once, where others wait in buffers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
     /// For a store the number of the step with which it reaches memory, its own if it does so at
     /// once; `None` if it never does.
     #[serde(skip)]
@@ -371,6 +374,7 @@ impl RunStep {
             transaction: None,
             buffers: None,
             memory: None,
+            at_once: false,
             effect: None,
             span: None,
             end_line: None,

@@ -29,6 +29,8 @@ pub struct RealStep<'a> {
     pub location: Option<&'a str>,
     /// Whether it reads what was written by no step that is known.
     pub unseen: bool,
+    /// Whether it is a store that is in memory at once, after all that waited before it.
+    pub at_once: bool,
     /// How many bytes.
     pub len: u32,
     /// What an update read.
@@ -94,6 +96,7 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             run.step(n).is_some_and(|store| place(store) == place(&step))
         };
         match real.kind {
+            StepKind::Store if real.at_once => (step.at_once, step.effect) = (true, Some(n)),
             StepKind::Store | StepKind::Free if model != Model::Sc => waiting.push(n),
             StepKind::Load if real.unseen => step.from = Some(ReadFrom::Memory),
             StepKind::Load | StepKind::Update => {
@@ -125,7 +128,7 @@ pub fn of_steps(model: Model, threads: &[String], steps: &[RealStep<'_>]) -> Run
             _ => {}
         }
         let writes = match real.kind {
-            StepKind::Store => model == Model::Sc,
+            StepKind::Store => model == Model::Sc || real.at_once,
             StepKind::Commit | StepKind::Update => true,
             _ => false,
         };
@@ -180,7 +183,7 @@ fn relations(run: &Run) -> Vec<RunArc> {
     let written = |step: &RunStep| match step.kind {
         StepKind::Commit => step.of,
         StepKind::Update => Some(step.n),
-        StepKind::Store if run.model == "sc" => Some(step.n),
+        StepKind::Store if run.model == "sc" || step.at_once => Some(step.n),
         _ => None,
     };
     let mut arcs = Vec::new();
@@ -284,7 +287,7 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
             marked: late(step.n).is_some() || step.note.is_some(),
             body,
             memory: match step.kind {
-                StepKind::Store if run.model == "sc" => step.cell(),
+                StepKind::Store if run.model == "sc" || step.at_once => step.cell(),
                 StepKind::Update => step.cell(),
                 _ => String::new(),
             },
@@ -334,6 +337,7 @@ mod tests {
             kind,
             location,
             unseen: false,
+            at_once: false,
             len: 4,
             old: None,
             value: Some(value),

@@ -137,8 +137,7 @@ impl Lower<'_> {
                 self.load(place, to, e)?
             }
             Call::Store(default) => {
-                let place = self.pointed(&args[0])?;
-                let right = self.value(&args[1])?;
+                let (place, [right]) = self.place_and_values(name, args)?;
                 self.ordered_store(place, right, order.unwrap_or(default));
                 NOTHING
             }
@@ -169,23 +168,23 @@ impl Lower<'_> {
                 NOTHING
             }
             Call::Exchange => {
-                let (addr, ty) = self.atomic_place(&args[0])?;
-                let (value, from) = self.value(&args[1])?;
+                let (place, [(value, from)]) = self.place_and_values(name, args)?;
+                let (addr, ty) = atomic_at(place, &args[0])?;
                 let value = self.converted(value, &from, &ty);
                 let reg = self.target(to, &ty, &[&value]);
                 self.instr(Instr::Update { reg, addr: cell(addr, &ty), value });
                 (Expr::Reg(reg), ty)
             }
             Call::TestAndSet => {
-                let (addr, ty) = self.atomic_place(&args[0])?;
+                let (addr, ty) = atomic_at(self.pointed(&args[0])?, &args[0])?;
                 let reg = self.target(to, &ty, &[]);
                 let addr = cell(addr, &ty);
                 self.instr(Instr::Update { reg, addr, value: Expr::Const(1) });
                 (Expr::Reg(reg), ty)
             }
             Call::Update { op, old } => {
-                let (addr, ty) = self.atomic_place(&args[0])?;
-                let (operand, mut from) = self.value(&args[1])?;
+                let (place, [(operand, mut from)]) = self.place_and_values(name, args)?;
+                let (addr, ty) = atomic_at(place, &args[0])?;
                 if ty.pointee().is_some() {
                     return Err(Diagnostic::new(
                         e.at,
@@ -199,10 +198,9 @@ impl Lower<'_> {
                 self.update(addr, &ty, op, (operand, from), old)
             }
             Call::CompareAndSwap { old } => {
-                let (addr, ty) = self.atomic_place(&args[0])?;
-                let (expected, from) = self.value(&args[1])?;
-                let expected = self.converted(expected, &from, &ty);
-                let (new, from) = self.value(&args[2])?;
+                let (place, [(expected, own), (new, from)]) = self.place_and_values(name, args)?;
+                let (addr, ty) = atomic_at(place, &args[0])?;
+                let expected = self.converted(expected, &own, &ty);
                 let new = self.converted(new, &from, &ty);
                 let reg = self.temp();
                 self.compare_exchange(reg, cell(addr, &ty), expected.clone(), new);
@@ -214,21 +212,32 @@ impl Lower<'_> {
                     }
                 }
             }
-            Call::CompareExchange => self.expected_exchange(args, e)?,
+            Call::CompareExchange => self.expected_exchange(name, args, e)?,
         };
         Ok(Some(done))
     }
 
-    /// The address of an atomic and its type.
-    fn atomic_place(&mut self, arg: &ast::Expr) -> Lowering<(Expr, Type)> {
-        match self.pointed(arg)? {
-            Place::Memory(addr, ty)
-                if ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)) =>
-            {
-                Ok((addr, Type { atomic: false, ..ty }))
-            }
-            _ => Err(Diagnostic::new(arg.at, "this is no number or pointer in memory", "")),
+    /// The atomic that the first argument points to, and the values of those behind it. C leaves open what comes first:
+    /// gcc's own functions take the last one first, and its macros that stand for C11's the place.
+    fn place_and_values<const N: usize>(
+        &mut self,
+        name: &str,
+        args: &[ast::Expr],
+    ) -> Lowering<(Place, [Typed; N])> {
+        let mut place = None;
+        if is_macro(name) {
+            place = Some(self.pointed(&args[0])?);
         }
+        let mut values: [Typed; N] = std::array::from_fn(|_| NOTHING);
+        for i in 0..N {
+            let i = if is_macro(name) { i } else { N - 1 - i };
+            values[i] = self.value(&args[1 + i])?;
+        }
+        let place = match place {
+            Some(place) => place,
+            None => self.pointed(&args[0])?,
+        };
+        Ok((place, values))
     }
 
     /// The register for the old value of an update whose new value is made of `used`: the update
@@ -269,13 +278,26 @@ impl Lower<'_> {
     }
 
     /// What is expected stands in a variable, and is changed on failure.
-    fn expected_exchange(&mut self, args: &[ast::Expr], e: &ast::Expr) -> Lowering<Typed> {
-        let (addr, ty) = self.atomic_place(&args[0])?;
+    fn expected_exchange(
+        &mut self,
+        name: &str,
+        args: &[ast::Expr],
+        e: &ast::Expr,
+    ) -> Lowering<Typed> {
+        let mut place = None;
+        if is_macro(name) {
+            place = Some(self.pointed(&args[0])?);
+        }
+        let (new, own) = self.value(&args[2])?;
         let expected = self.pointed(&args[1])?;
+        let place = match place {
+            Some(place) => place,
+            None => self.pointed(&args[0])?,
+        };
+        let (addr, ty) = atomic_at(place, &args[0])?;
         let (old, from) = self.load(expected.clone(), None, e)?;
         let old = self.converted(old, &from, &ty);
-        let (new, from) = self.value(&args[2])?;
-        let new = self.converted(new, &from, &ty);
+        let new = self.converted(new, &own, &ty);
         let (found, done) = (self.temp(), self.temp());
         self.compare_exchange(found, cell(addr, &ty), old.clone(), new);
         self.assign(done, Expr::binary(BinOp::Eq, Expr::Reg(found), old));
@@ -317,10 +339,30 @@ impl Lower<'_> {
     }
 }
 
+/// Whether gcc's `stdatomic.h` has this as a macro with variables for its arguments.
+fn is_macro(name: &str) -> bool {
+    name.starts_with("atomic_") && !name.starts_with("atomic_fetch_")
+}
+
+/// The address of an atomic and its type.
+fn atomic_at(place: Place, arg: &ast::Expr) -> Lowering<(Expr, Type)> {
+    match place {
+        Place::Memory(addr, ty) if ty.is_number() || matches!(ty.kind, TypeKind::Pointer(_)) => {
+            Ok((addr, Type { atomic: false, ..ty }))
+        }
+        _ => Err(Diagnostic::new(arg.at, "this is no number or pointer in memory", "")),
+    }
+}
+
 /// What an order is on these machines.
 fn memory_order(arg: &ast::Expr) -> Lowering<Order> {
     let found = match &arg.kind {
         ExprKind::Name(name) => order_named(name),
+        // As gcc's headers have them.
+        ExprKind::Number(n, _) => usize::try_from(*n).ok().and_then(|n| {
+            let names = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
+            order_named(&format!("memory_order_{}", names.get(n)?))
+        }),
         _ => None,
     };
     found.ok_or_else(|| {

@@ -142,7 +142,7 @@ impl Lower<'_> {
     }
 
     /// The values of arguments, the last one first: C leaves that open, and gcc does so on these machines.
-    fn arguments(&mut self, args: &[ast::Expr]) -> Lowering<Vec<Argument>> {
+    pub(super) fn arguments(&mut self, args: &[ast::Expr]) -> Lowering<Vec<Argument>> {
         let mut values = Vec::new();
         for arg in args.iter().rev() {
             let may_be_struct = is_place(arg) || !self.is_pure(arg);

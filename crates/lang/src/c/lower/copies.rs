@@ -15,9 +15,10 @@ impl Lower<'_> {
     /// `memcpy` of whole objects, one number or pointer after the other.
     pub(super) fn copy_memory(&mut self, args: &[ast::Expr], e: &ast::Expr) -> Lowering<Typed> {
         arity("memcpy", args, 3, e)?;
-        let (to, ty) = self.value(without_casts(&args[0]))?;
-        let (from, other) = self.value(without_casts(&args[1]))?;
+        // As gcc does.
         let (bytes, _) = self.value(&args[2])?;
+        let (from, other) = self.value(without_casts(&args[1]))?;
+        let (to, ty) = self.value(without_casts(&args[0]))?;
         let (Some(object), Some(source), Expr::Const(bytes)) =
             (ty.pointee(), other.pointee(), bytes)
         else {

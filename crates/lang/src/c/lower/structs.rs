@@ -180,7 +180,18 @@ impl Lower<'_> {
     /// Assigns a struct, of which all is read before the first is written.
     pub(super) fn assign_struct(&mut self, to: &Place, from: &ast::Expr) -> Lowering<()> {
         let (own, parts) = self.struct_value(from)?;
-        self.expect_same(to.ty(), &own, from)?;
+        self.assign_value(to, &own, parts, from)
+    }
+
+    /// The same of a struct whose parts are known.
+    pub(super) fn assign_value(
+        &mut self,
+        to: &Place,
+        own: &Type,
+        parts: Parts,
+        from: &ast::Expr,
+    ) -> Lowering<()> {
+        self.expect_same(to.ty(), own, from)?;
         self.write_struct(to, parts);
         Ok(())
     }

@@ -3,6 +3,7 @@
 use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 
 use super::init::use_member;
+use super::structs::Parts;
 use super::{Lower, Lowering, Place, Typed};
 use crate::Diagnostic;
 use crate::c::ast::{self, ExprKind};
@@ -504,8 +505,9 @@ impl Lower<'_> {
         let moved = self.moved(to, from)?;
         let (right, place) = match moved {
             Some(call) if matches!(call.kind, ExprKind::Call(..)) => {
-                let place = self.place(to)?;
-                (self.value(from)?, place)
+                self.before_commas(from)?;
+                let (place, (value, _)) = self.place_and_call(to, call)?;
+                (value, place)
             }
             // Where the value is comes first of all, and it is read last.
             Some(inner) => {
@@ -531,8 +533,46 @@ impl Lower<'_> {
             let place = self.place(to)?;
             return self.copy(&place, source, from);
         }
+        match &from.kind {
+            ExprKind::Assign(None, both) => {
+                let source = self.assigned_place(None, &both.0, &both.1)?;
+                let place = self.place(to)?;
+                self.copy(&place, source, from)
+            }
+            ExprKind::Call(f, _) if self.called(f).is_some() => {
+                let (place, ((_, own), parts)) = self.place_and_call(to, from)?;
+                self.assign_value(&place, &own, parts, from)
+            }
+            _ => {
+                let place = self.place(to)?;
+                self.assign_struct(&place, from)
+            }
+        }
+    }
+
+    /// The place to which the result of a call of a function of the text goes, and the result. C leaves open what comes
+    /// first; gcc has the values of arguments, then the place, and then calls.
+    fn place_and_call(
+        &mut self,
+        to: &ast::Expr,
+        call: &ast::Expr,
+    ) -> Lowering<(Place, (Typed, Parts))> {
+        let ExprKind::Call(f, args) = &call.kind else {
+            return Err(Diagnostic::new(call.at, "this is no call", ""));
+        };
+        let Some(function) = self.called(f) else {
+            return Err(Diagnostic::new(call.at, "this is no call of a function of this file", ""));
+        };
+        // Only what has effects in the place is saved, to be done once.
+        let around = self.saved.take();
+        let values = self.arguments(args);
+        self.saved = around;
+        let values = values?;
         let place = self.place(to)?;
-        self.assign_struct(&place, from)
+        let around = self.saved.take();
+        let result = self.inline(function, values, call.at);
+        self.saved = around;
+        Ok((place, result?))
     }
 
     /// What is moved by an assignment that computes and converts nothing: a call, or what is read. C leaves open what
@@ -546,21 +586,24 @@ impl Lower<'_> {
             return Ok(None);
         }
         let ty = self.type_of(to)?;
-        let mut inner = from;
+        let (mut inner, mut is_cast) = (from, false);
         loop {
             inner = match &inner.kind {
                 ExprKind::Comma(both) => &both.1,
                 // As many bits, which mean something else.
-                ExprKind::Cast(as_type, e) if is_number_like(as_type, &ty) => e,
+                ExprKind::Cast(as_type, e) if is_number_like(as_type, &ty) => {
+                    is_cast = true;
+                    e
+                }
                 _ => break,
             };
         }
         let own = match &inner.kind {
-            ExprKind::Call(f, _) if std::ptr::eq(inner, from) => {
+            ExprKind::Call(f, _) if !is_cast => {
                 self.called(f).map(|f| self.unit.functions[f].result.clone())
             }
             _ if self.function_address(inner).is_some() => None,
-            _ if is_place(inner) => Some(self.type_of(inner)?),
+            _ if is_place(inner) && is_in_memory(inner) => Some(self.type_of(inner)?),
             // What was assigned is read again, which tells a difference where the place on the left has effects.
             ExprKind::Assign(_, both) if is_place(&both.0) && self.has_effects(to)? => {
                 Some(self.type_of(&both.0)?).filter(|ty| ty.is_scalar() && !ty.volatile)

@@ -212,6 +212,29 @@ fn order_of_combined_assignments() {
     );
 }
 
+/// The same for calls: the last argument first, then the place on the left, then what the function does.
+#[test]
+fn order_of_calls() {
+    decided(
+        "struct P { int x, y; } p[4]; int a[4]; long order;
+         static int say(int v) { order = order * 10 + v; return v & 3; }
+         static struct P make(int x, int y) { struct P p = {x, y}; order = order * 10 + 9; return p; }
+         static int less(int x, int y) { order = order * 10 + 9; return x - y; }",
+        &[
+            "a[say(1)] = less(say(2), say(3)); assert(order == 3219 && a[1] == -1);",
+            "a[say(1)] = say(2); assert(order == 12);",
+            "a[say(1)] = (say(2), less(say(3), 0)); assert(order == 2319);",
+            "p[say(1)] = make(say(2), say(3)); assert(order == 3219 && p[1].y == 3);",
+            "p[say(1)] = p[say(2)] = p[say(3)]; assert(order == 321);",
+            "a[say(1)] = make(say(2), 3).y; assert(order == 291 && a[1] == 3);",
+            "__atomic_fetch_add(&a[say(1)], say(2), 5); assert(order == 21 && a[1] == 2);",
+            "__atomic_store_n(&a[say(1)], say(2), 3); assert(order == 21 && a[1] == 2);",
+            "__sync_bool_compare_and_swap(&a[say(1)], say(0), say(3)); assert(order == 301 && a[1] == 3);",
+            "atomic_exchange((atomic_int *)&a[say(1)], say(2)); assert(order == 12);",
+        ],
+    );
+}
+
 /// The types of nested conditions are looked for once each.
 #[test]
 fn nested_conditions() {
