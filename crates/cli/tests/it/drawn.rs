@@ -79,9 +79,11 @@ int main(void) {
 ";
     let (json, code) = explore("strong.c", SOURCE, &["--model", "tso", "--format", "json"]);
     assert_eq!(code, Some(1), "{json}");
-    let answer: serde_json::Value =
-        serde_json::from_str(json.lines().next().expect("an answer")).expect("JSON");
-    let run = answer["failures"].as_array().into_iter().flatten().find_map(|f| f.get("run"));
+    let run = json.lines().find_map(|line| {
+        let answer: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let failures = answer["failures"].as_array().into_iter().flatten();
+        failures.filter_map(|failure| failure.get("run")).next().cloned()
+    });
     let run = run.unwrap_or_else(|| panic!("no run: {json}"));
     let steps = run["steps"].as_array().expect("steps");
     let stores =

@@ -401,7 +401,7 @@ fn usage() {
         "",
         expect![[r#"
         --- standard error
-        error: fences are no graph; expected --format text or json
+        error: fences are no graph; expected --format text, json, sarif, github or junit
         --- exit 2
     "#]],
     );

@@ -339,9 +339,9 @@ impl<'p> Inference<'p> {
     fn numbered(self) -> Kinds {
         let mut number = vec![usize::MAX; self.parent.len()];
         let mut count = 0;
-        for place in 0..self.parent.len() {
+        for (place, number) in number.iter_mut().enumerate() {
             if self.parent[place] == place {
-                number[place] = count;
+                *number = count;
                 count += 1;
             }
         }

@@ -148,7 +148,7 @@ fn many_threads() {
 fn threads_that_go_by_numbers_from_0_on() {
     for asks in ["never two at p.l1", "forall (x == 3)"] {
         let text = format!(
-            "shared who = 4\nshared x\nthread p[3] {{ who = me who = me l1: x = x }}\n{asks}\n"
+            "shared who = 4\nshared x\nthread p[3] {{\nwho = me\nwho = me\nl1: x = x\n}}\n{asks}\n"
         );
         let parsed = weakspot_lang::parse(Format::Weak, &text);
         let program = parsed.unwrap_or_else(|d| panic!("{}", d.message)).program;
