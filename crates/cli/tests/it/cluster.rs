@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::{Ran, run, weakspot};
+use crate::{Ran, run, transcript, weakspot};
 
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(ran.out.lines().next().unwrap_or_default()).unwrap_or_else(|e| {
@@ -52,15 +52,15 @@ fn answers_are_those_of_one_process() {
 #[test]
 fn what_takes_one_process_is_refused() {
     let check = |line: &str, expected: expect_test::Expect| {
-        let ran = run(&line.split(' ').collect::<Vec<_>>(), "");
-        expected.assert_eq(&format!("{}{}exit code {:?}\n", ran.out, ran.err, ran.code));
+        expected.assert_eq(&transcript(&line.split(' ').collect::<Vec<_>>(), ""));
     };
     check(
         "cluster local 2 -- reach --model tso corpus/programs/peterson.weak",
         expect![[r#"
-        error: one file for --hosts is for `reach --model sc` and for `robust`: store buffers and other algorithms take one process
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: one file for --hosts is for `reach --model sc` and for `robust`: store buffers and other algorithms take one process
+            --- exit 2
+        "#]],
     );
     check(
         "cluster local 2 -- litmus corpus/litmus/SB.litmus",
@@ -76,7 +76,7 @@ fn what_takes_one_process_is_refused() {
             Positive: 0 Negative: 3
             Condition exists (0:EAX=0 /\ 1:EAX=0)
             Observation SB Never 0 3
-            Time SB 0.00
+            Time SB _
 
             Model TSO
             Test SB Allowed
@@ -90,7 +90,7 @@ fn what_takes_one_process_is_refused() {
             Positive: 1 Negative: 3
             Condition exists (0:EAX=0 /\ 1:EAX=0)
             Observation SB Sometimes 1 3
-            Time SB 0.00
+            Time SB _
 
             Model PSO
             Test SB Allowed
@@ -104,52 +104,58 @@ fn what_takes_one_process_is_refused() {
             Positive: 1 Negative: 3
             Condition exists (0:EAX=0 /\ 1:EAX=0)
             Observation SB Sometimes 1 3
-            Time SB 0.00
+            Time SB _
 
-            exit code Some(1)
+            --- exit 1
         "#]],
     );
     check(
         "cluster local 2 -- robust corpus/programs/peterson.weak",
         expect![[r#"
+            --- standard error
             error: one file for --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
-            exit code Some(2)
+            --- exit 2
         "#]],
     );
     check(
         "cluster local 2 -- robust --trf corpus/programs/peterson.weak",
         expect![[r#"
+            --- standard error
             error: one file for --hosts is for one model and --algorithm pending: expected --model tso, pso or pso-own, without --trf
-            exit code Some(2)
+            --- exit 2
         "#]],
     );
     check(
         "cluster local 2 --timeout 3s -- reach corpus/programs/peterson.weak",
         expect![[r#"
-        error: `weakspot cluster local` has no --timeout: options are those of the question, as in `weakspot cluster local 2 -- reach --timeout 1h FILE`
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: `weakspot cluster local` has no --timeout: options are those of the question, as in `weakspot cluster local 2 -- reach --timeout 1h FILE`
+            --- exit 2
+        "#]],
     );
     check(
         "reach --hosts hosts.txt --process 0 corpus/programs/peterson.weak",
         expect![[r#"
-        error: --hosts takes --process N, which of the hosts this is, and --token FILE, what they know each other by
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: --hosts takes --process N, which of the hosts this is, and --token FILE, what they know each other by
+            --- exit 2
+        "#]],
     );
     check(
         "reach --process 0 corpus/programs/peterson.weak",
         expect![[r#"
+            --- standard error
             error: --process is for several processes: expected --hosts FILE
-            exit code Some(2)
+            --- exit 2
         "#]],
     );
     check(
         "cluster local 2 -- reach --model sc corpus/litmus/SB.litmus",
         expect![[r#"
-        error: corpus/litmus/SB.litmus: this program is not for several processes: its accesses have different widths, or its condition asks whether there is a final state, or about registers
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: corpus/litmus/SB.litmus: this program is not for several processes: its accesses have different widths, or its condition asks whether there is a final state, or about registers
+            --- exit 2
+        "#]],
     );
     check(
         "cluster local 2 -- reach --model sc corpus/programs",
@@ -226,28 +232,31 @@ fn what_takes_one_process_is_refused() {
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
             treiber SC holds: no assertion fails, the final states are as asked (289 nodes searched)
               note: by search; --witness FILE writes a proof that `weakspot certify` checks
+            --- standard error
             error: corpus/programs/serial-not-robust.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
             error: corpus/programs/serial-not-sc.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
             error: corpus/programs/serial-overwritten.weak: the program asks nothing: expected `never at`, an assertion, or a condition on final states
             47 programs
             model      holds     violated   unknown   errors
             SC            44            0         0        3
-            exit code Some(2)
+            --- exit 2
         "#]],
     );
     check(
         "cluster local 2 -- reach --model sc -",
         expect![[r#"
-        error: the input `-` is for one process: save standard input to a file first
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: the input `-` is for one process: save standard input to a file first
+            --- exit 2
+        "#]],
     );
     check(
         "cluster local 2 -- reach --model sc no-such-file.weak",
         expect![[r#"
-        error: no-such-file.weak: failed to read: No such file or directory (os error 2)
-        exit code Some(2)
-    "#]],
+            --- standard error
+            error: no-such-file.weak: failed to read: No such file or directory (os error 2)
+            --- exit 2
+        "#]],
     );
 }
 
