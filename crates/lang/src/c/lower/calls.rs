@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use weakspot_core::{BinOp, Expr, Instr, RegId, Value};
+use weakspot_core::{BinOp, Expr, Instr, RegId, Span, Value};
 
 use super::structs::{Argument, Parts};
 use super::{Lower, Lowering, Place, Typed};
@@ -19,6 +19,14 @@ use crate::suggest::did_you_mean;
 
 /// The value of a call that gives none, or says that all went well.
 pub(super) const DONE: Typed = (Expr::Const(0), Type::INT);
+
+/// A call of a function of the text.
+#[derive(Clone, Copy)]
+pub(super) struct OwnCall<'e> {
+    pub(super) function: usize,
+    pub(super) args: &'e [ast::Expr],
+    pub(super) at: Span,
+}
 
 /// Functions that print, whose arguments are evaluated.
 const PRINTING: [&str; 8] =
@@ -77,6 +85,12 @@ impl Lower<'_> {
         let ExprKind::Name(name) = &f.kind else { return None };
         let found = self.unit.functions.iter().position(|f| f.name == *name);
         found.filter(|_| self.find(name).is_none())
+    }
+
+    /// An expression that is a call of a function of the text.
+    pub(super) fn own_call<'e>(&self, e: &'e ast::Expr) -> Option<OwnCall<'e>> {
+        let ExprKind::Call(f, args) = &e.kind else { return None };
+        self.called(f).map(|function| OwnCall { function, args, at: e.at })
     }
 
     /// A call of a function of C's library.

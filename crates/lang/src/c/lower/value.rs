@@ -2,6 +2,7 @@
 
 use weakspot_core::{BinOp, Expr, Instr, RegId, UnOp, Value};
 
+use super::calls::OwnCall;
 use super::init::use_member;
 use super::structs::Parts;
 use super::{Lower, Lowering, Place, Typed};
@@ -503,14 +504,15 @@ impl Lower<'_> {
             return self.combined_assignment(op, to, from);
         }
         let moved = self.moved(to, from)?;
-        let (right, place) = match moved {
-            Some(call) if matches!(call.kind, ExprKind::Call(..)) => {
+        let call = moved.and_then(|inner| self.own_call(inner));
+        let (right, place) = match (moved, call) {
+            (_, Some(call)) => {
                 self.before_commas(from)?;
                 let (place, (value, _)) = self.place_and_call(to, call)?;
                 (value, place)
             }
             // Where the value is comes first of all, and it is read last.
-            Some(inner) => {
+            (Some(inner), None) => {
                 self.before_commas(from)?;
                 let source = match &inner.kind {
                     ExprKind::Assign(op, both) => self.assigned_place(*op, &both.0, &both.1)?,
@@ -519,7 +521,7 @@ impl Lower<'_> {
                 let place = self.place(to)?;
                 (self.load(source, None, inner)?, place)
             }
-            None => {
+            (None, None) => {
                 let right = self.value(from)?;
                 (right, self.place(to)?)
             }
@@ -533,15 +535,15 @@ impl Lower<'_> {
             let place = self.place(to)?;
             return self.copy(&place, source, from);
         }
+        if let Some(call) = self.own_call(from) {
+            let (place, ((_, own), parts)) = self.place_and_call(to, call)?;
+            return self.assign_value(&place, &own, parts, from);
+        }
         match &from.kind {
             ExprKind::Assign(None, both) => {
                 let source = self.assigned_place(None, &both.0, &both.1)?;
                 let place = self.place(to)?;
                 self.copy(&place, source, from)
-            }
-            ExprKind::Call(f, _) if self.called(f).is_some() => {
-                let (place, ((_, own), parts)) = self.place_and_call(to, from)?;
-                self.assign_value(&place, &own, parts, from)
             }
             _ => {
                 let place = self.place(to)?;
@@ -555,22 +557,16 @@ impl Lower<'_> {
     fn place_and_call(
         &mut self,
         to: &ast::Expr,
-        call: &ast::Expr,
+        call: OwnCall<'_>,
     ) -> Lowering<(Place, (Typed, Parts))> {
-        let ExprKind::Call(f, args) = &call.kind else {
-            return Err(Diagnostic::new(call.at, "this is no call", ""));
-        };
-        let Some(function) = self.called(f) else {
-            return Err(Diagnostic::new(call.at, "this is no call of a function of this file", ""));
-        };
         // Only what has effects in the place is saved, to be done once.
         let around = self.saved.take();
-        let values = self.arguments(args);
+        let values = self.arguments(call.args);
         self.saved = around;
         let values = values?;
         let place = self.place(to)?;
         let around = self.saved.take();
-        let result = self.inline(function, values, call.at);
+        let result = self.inline(call.function, values, call.at);
         self.saved = around;
         Ok((place, result?))
     }
