@@ -151,10 +151,8 @@ pub(crate) fn with_commits(ops: &History, steps: &[HistoryStep]) -> Vec<HistoryS
     let mut run = Vec::with_capacity(steps.len() * 3 / 2);
     for &step in steps {
         run.push(step);
-        if let HistoryStep::Issue(op) = step
-            && ops.kind(op) == OpKind::Write
-        {
-            run.push(HistoryStep::Commit(op));
+        if !step.is_commit() && ops.kind(step.op()) == OpKind::Write {
+            run.push(HistoryStep::commit(step.op()));
         }
     }
     run
@@ -177,7 +175,7 @@ fn stronger_run(
     // No more than the definitions would cost.
     let pains = Pains { work: WORK.min(ops.threads() as u64), patience: PATIENCE };
     Ok(match run(&chains, &extra, pains, &mut DecidedBy::Greedy, meter)? {
-        Tried::Found(Found::Run(order)) => Some(linear(ops, stronger, &order)),
+        Tried::Found(Found::Run(order)) => Some(linear(ops, stronger, order)),
         _ => None,
     })
 }
@@ -188,7 +186,7 @@ fn by_stages(ops: &History, model: HistoryModel, method: Method, meter: &mut Met
     }
     let mut stage = DecidedBy::Saturation;
     let (verdict, evidence) = match strong(ops, model, method, &mut stage, meter) {
-        Ok(Found::Run(order)) => (Verdict::Holds, Some(linear(ops, model, &order))),
+        Ok(Found::Run(order)) => (Verdict::Holds, Some(linear(ops, model, order))),
         Ok(Found::Contradiction(evidence)) => (Verdict::Violated, Some(evidence)),
         Err(limit) => (Verdict::Unknown(limit), None),
     };

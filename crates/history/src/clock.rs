@@ -102,9 +102,9 @@ impl<'a> Clocked<'a> {
         match evidence {
             HistoryEvidence::Linear { store_order, steps } => {
                 let of = |op: u32| Some(self.of[op as usize]).filter(|&op| op != NONE);
-                let step = |step: &HistoryStep| match *step {
-                    HistoryStep::Issue(op) => of(op).map(HistoryStep::Issue),
-                    HistoryStep::Commit(op) => of(op).map(HistoryStep::Commit),
+                let step = |step: &HistoryStep| match step.is_commit() {
+                    false => of(step.op()).map(HistoryStep::issue),
+                    true => of(step.op()).map(HistoryStep::commit),
                 };
                 let order = |order: &Vec<u32>| order.iter().filter_map(|&op| of(op)).collect();
                 let of_whole = store_order.iter().take(self.whole.vars());

@@ -13,12 +13,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use weakspot_core::{
-    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryStep, Limit, OpKind,
+    Derivation, History, HistoryCycle, HistoryEdge, HistoryEvidence, HistoryModel, Limit, OpKind,
     Rule, Verdict, Why, Within, initial_write, initial_write_var,
 };
 use weakspot_sat::Meter;
 
 use crate::answer::{Answer, DecidedBy};
+use crate::gradual::linear::linear;
 
 /// No operation, block or pair. It has the number of an initial write, and is never compared with
 /// one.
@@ -32,7 +33,7 @@ const FOLLOWED: usize = 16;
 /// Whether the history is coherent.
 pub(crate) fn coherent(ops: &History, meter: &mut Meter<'_>) -> Answer {
     let (verdict, evidence) = match decide(ops, meter) {
-        Ok(Ok(order)) => (Verdict::Holds, Some(run(ops, &order))),
+        Ok(Ok(order)) => (Verdict::Holds, Some(linear(ops, HistoryModel::Sc, order))),
         Ok(Err(cycle)) => (Verdict::Violated, Some(HistoryEvidence::Cycle(cycle))),
         Err(limit) => (Verdict::Unknown(limit), None),
     };
@@ -54,16 +55,6 @@ fn decide(ops: &History, meter: &mut Meter<'_>) -> Result<Result<Vec<u32>, Histo
     };
     meter.work(ops.len() as u64, || memory)?;
     Ok(between.sorted().map(|sorted| blocks.operations(sorted)))
-}
-
-/// The run in which operations take effect in this order.
-pub(crate) fn run(ops: &History, order: &[u32]) -> HistoryEvidence {
-    let mut store_order = vec![Vec::new(); ops.vars()];
-    for &op in order.iter().filter(|&&op| ops.writes(op)) {
-        store_order[ops.var(op) as usize].push(op);
-    }
-    let steps = order.iter().map(|&op| HistoryStep::Issue(op)).collect();
-    HistoryEvidence::Linear { store_order, steps }
 }
 
 /// The blocks of a history. That of the initial value of variable x has number x.

@@ -22,18 +22,20 @@ use std::sync::Arc;
 
 use weakspot_core::history::RealTime;
 use weakspot_core::{
-    History, HistoryCycle, HistoryEvidence, Limit, OpKind, Times, Verdict, Within, initial_write,
+    History, HistoryCycle, HistoryEvidence, HistoryModel, Limit, OpKind, Times, Verdict, Within,
+    initial_write,
 };
 use weakspot_sat::Meter;
 
 use crate::answer::{Answer, DecidedBy};
-use crate::coherent::{Blocks, NONE, run};
+use crate::coherent::{Blocks, NONE};
+use crate::gradual::linear::linear;
 
 /// Whether the history is linearizable; `None` if its variables one by one do not say it.
 pub(crate) fn linearizable(ops: &History, meter: &mut Meter<'_>) -> Option<Answer> {
     let (verdict, evidence) = match decide(ops, meter) {
         Ok(Ok(order)) if keeps_program_order(ops, &order) => {
-            (Verdict::Holds, Some(run(ops, &order)))
+            (Verdict::Holds, Some(linear(ops, HistoryModel::Sc, order)))
         }
         Ok(Ok(_)) => return None,
         Ok(Err(cycle)) => (Verdict::Violated, Some(HistoryEvidence::Cycle(cycle))),

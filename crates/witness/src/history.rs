@@ -104,9 +104,9 @@ fn push_evidence(out: &mut String, evidence: &HistoryEvidence) {
     match evidence {
         HistoryEvidence::Linear { steps, .. } => {
             out.push_str("    \"run\": {\n");
-            let step = |step: &HistoryStep| match *step {
-                HistoryStep::Issue(op) => op.to_string(),
-                HistoryStep::Commit(op) => (-1 - i64::from(op)).to_string(),
+            let step = |step: &HistoryStep| match step.is_commit() {
+                false => step.op().to_string(),
+                true => (-1 - i64::from(step.op())).to_string(),
             };
             let lines: Vec<String> = steps
                 .chunks(20)
@@ -186,19 +186,15 @@ impl HistoryWitness {
 
 fn complete(evidence: &mut HistoryEvidence, ops: &History) {
     let HistoryEvidence::Linear { store_order, steps } = evidence else { return };
-    let buffered = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
+    let buffered = steps.iter().any(|step| step.is_commit());
     *store_order = vec![Vec::new(); ops.vars()];
     for &step in steps.iter() {
-        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = step;
+        let op = step.op();
         if op as usize >= ops.len() || !ops.writes(op) {
             continue;
         }
         // Behind buffers only updates write to memory at once.
-        let writes = match step {
-            HistoryStep::Issue(_) => !buffered || ops.reads(op),
-            HistoryStep::Commit(_) => true,
-        };
-        if writes {
+        if step.is_commit() || !buffered || ops.reads(op) {
             store_order[ops.var(op) as usize].push(op);
         }
     }
@@ -316,7 +312,7 @@ fn evidence(at: &At<'_>) -> Result<HistoryEvidence, BadWitness> {
             let number = json.as_i64()?;
             let op = if number < 0 { -1 - number } else { number };
             let op = u32::try_from(op).ok()?;
-            Some(if number < 0 { HistoryStep::Commit(op) } else { HistoryStep::Issue(op) })
+            Some(if number < 0 { HistoryStep::commit(op) } else { HistoryStep::issue(op) })
         };
         // Millions of steps are read without a path for each.
         let steps = list.json.as_array().ok_or_else(|| list.bad("a list"))?.iter().map(step);
@@ -443,7 +439,7 @@ mod tests {
     }
 
     fn all_kinds() -> Vec<HistoryWitness> {
-        let steps = vec![HistoryStep::Issue(0), HistoryStep::Commit(0), HistoryStep::Issue(12)];
+        let steps = vec![HistoryStep::issue(0), HistoryStep::commit(0), HistoryStep::issue(12)];
         let proof = vec![
             LratStep::Add { id: 3, clause: vec![-1], hints: vec![1, 2] },
             LratStep::Delete { ids: vec![1] },

@@ -309,6 +309,7 @@ int main(void) {
         "run-thread/at",
         "selfcheck/",
         "serial-executions/",
+        "step/at_once",
         "tool/commit",
         "unread/",
         "why-not/reason",

@@ -25,7 +25,7 @@ pub fn history(
     }
     match (verdict, evidence) {
         (Verdict::Holds, HistoryEvidence::Linear { store_order, steps }) => {
-            let commits = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
+            let commits = steps.iter().any(|step| step.is_commit());
             let machine = match model {
                 HistoryModel::Coherence if !commits => {
                     return replay_each_variable(ops, store_order, steps);

@@ -44,14 +44,45 @@ pub struct HistoryWay {
     pub evidence: HistoryEvidence,
 }
 
-/// One step of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HistoryStep {
+/// One step of a run. Four bytes, because runs are as long as histories.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HistoryStep(u32);
+
+/// What a step is if its upper bit is set. Operations are below [`MOST`](crate::History::MOST).
+const COMMIT: u32 = 1 << 31;
+
+impl HistoryStep {
     /// The thread does this operation. Under SC a write is in memory then; under TSO and PSO it is
     /// in the buffer. Updates and fences wait until the buffers of their thread are empty.
-    Issue(u32),
+    #[must_use]
+    pub fn issue(op: u32) -> HistoryStep {
+        // No history has an operation of such a number: it must not become another step.
+        HistoryStep(op.min(COMMIT - 1))
+    }
+
     /// This write leaves the buffer for memory; under TSO and PSO only, and not for updates.
-    Commit(u32),
+    #[must_use]
+    pub fn commit(op: u32) -> HistoryStep {
+        HistoryStep(op.min(COMMIT - 1) | COMMIT)
+    }
+
+    /// The operation.
+    #[must_use]
+    pub fn op(self) -> u32 {
+        self.0 & !COMMIT
+    }
+
+    /// Whether its write leaves the buffer; else it is done.
+    #[must_use]
+    pub fn is_commit(self) -> bool {
+        self.0 & COMMIT != 0
+    }
+}
+
+impl std::fmt::Debug for HistoryStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}({})", if self.is_commit() { "commit" } else { "issue" }, self.op())
+    }
 }
 
 /// A cycle, and how its edges come about.

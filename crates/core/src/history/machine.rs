@@ -71,7 +71,7 @@ pub fn machine_run(
                 is_final = false;
                 let issued = issue(ops, &state, thread, waiting().collect(), model);
                 let issued = issued.and_then(|to| at_its_time(to, next, time.as_ref()));
-                steps.extend(issued.map(|to| (HistoryStep::Issue(next), to)));
+                steps.extend(issued.map(|to| (HistoryStep::issue(next), to)));
             }
             for w in waiting() {
                 is_final = false;
@@ -80,7 +80,7 @@ pub fn machine_run(
                     _ => waiting().find(|&older| ops.var(older) == ops.var(w)) == Some(w),
                 };
                 if is_oldest {
-                    steps.push((HistoryStep::Commit(w), with_commit(ops, state.clone(), w)));
+                    steps.push((HistoryStep::commit(w), with_commit(ops, state.clone(), w)));
                 }
             }
             for (step, to) in steps {

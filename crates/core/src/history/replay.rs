@@ -35,10 +35,11 @@ pub(super) fn replay(
         now: i64::MIN,
     };
     for (at, &step) in steps.iter().enumerate() {
-        let taken = match step {
-            HistoryStep::Issue(op) => run.issue(op, model, buffered.then_some(older.as_slice())),
-            HistoryStep::Commit(op) if buffered => run.commit(op, model, &older),
-            HistoryStep::Commit(_) => Err("SC has no buffers"),
+        let op = step.op();
+        let taken = match step.is_commit() {
+            false => run.issue(op, model, buffered.then_some(older.as_slice())),
+            true if buffered => run.commit(op, model, &older),
+            true => Err("SC has no buffers"),
         };
         taken.map_err(|why| Rejected::HistoryStep(at, why))?;
     }
@@ -63,7 +64,10 @@ pub(super) fn replay_each_variable(
     let mut memory = vec![INITIAL; ops.vars()];
     let mut written = vec![0; ops.vars()];
     let mut take = |step: HistoryStep| {
-        let HistoryStep::Issue(op) = step else { return Err("memory has no buffers") };
+        if step.is_commit() {
+            return Err("memory has no buffers");
+        }
+        let op = step.op();
         if op as usize >= ops.len() {
             return Err("there is no such operation");
         }

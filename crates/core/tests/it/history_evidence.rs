@@ -22,12 +22,11 @@ fn models() -> impl Iterator<Item = HistoryModel> {
 fn linear(ops: &History, model: HistoryModel, steps: Vec<HistoryStep>) -> HistoryEvidence {
     let mut store_order = vec![Vec::new(); ops.vars()];
     for &step in &steps {
-        let stored = match step {
-            HistoryStep::Commit(w) => Some(w),
-            HistoryStep::Issue(w) if model == HistoryModel::Sc => ops.writes(w).then_some(w),
-            HistoryStep::Issue(w) => (ops.kind(w) == OpKind::Update).then_some(w),
-        };
-        if let Some(w) = stored.filter(|&w| (w as usize) < ops.len() && ops.writes(w)) {
+        let w = step.op();
+        if w as usize >= ops.len() || !ops.writes(w) {
+            continue;
+        }
+        if step.is_commit() || model == HistoryModel::Sc || ops.kind(w) == OpKind::Update {
             store_order[ops.var(w) as usize].push(w);
         }
     }
@@ -61,7 +60,7 @@ fn runs_are_accepted_exactly_if_the_machine_has_them() {
                 match rng.below(3) {
                     0 => {}
                     1 => steps.insert(j, step),
-                    _ => steps.insert(j, HistoryStep::Commit(rng.below(10) as u32)),
+                    _ => steps.insert(j, HistoryStep::commit(rng.below(10) as u32)),
                 }
                 let changed = linear(ops, model, steps);
                 for claimed in models() {
@@ -92,7 +91,7 @@ fn a_run_of_a_million_operations() {
             }
         }
     }
-    let round = |i: u32| (0..threads).map(move |t| HistoryStep::Issue(t * each + i));
+    let round = |i: u32| (0..threads).map(move |t| HistoryStep::issue(t * each + i));
     let steps: Vec<HistoryStep> = (0..each).flat_map(round).collect();
     let evidence = linear(&ops, HistoryModel::Sc, steps);
     assert_eq!(certify::history(&ops, HistoryModel::Sc, &Verdict::Holds, &evidence), Ok(()));
@@ -319,4 +318,15 @@ fn choices_that_contradict_each_other() {
     let none = HistoryEvidence::Refuted { pairs: vec![], conflicts, proof };
     assert!(matches!(check(&none), Err(Rejected::HistoryOrder(1, _))));
     assert!(matches!(check(&HistoryEvidence::ByDefinition), Err(Rejected::WrongKind)));
+}
+
+/// A number that no operation has stays one, and does not make another step of it.
+#[test]
+fn steps_of_operations_that_there_are_not() {
+    for op in [History::MOST as u32, i32::MAX as u32, 1 << 31, (1 << 31) + 5, u32::MAX] {
+        let (issue, commit) = (HistoryStep::issue(op), HistoryStep::commit(op));
+        assert_eq!((issue.is_commit(), commit.is_commit()), (false, true));
+        assert_eq!(issue.op(), commit.op());
+        assert!(issue.op() as usize >= History::MOST, "{issue:?}");
+    }
 }

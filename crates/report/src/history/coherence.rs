@@ -137,7 +137,7 @@ pub(super) fn orders(show: &ShowOps<'_>, steps: &[HistoryStep], columns: usize) 
     for var in 0..show.ops.vars() as u32 {
         let mut order = vec![format!("{} at the start", show.initial(var))];
         for step in steps {
-            let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
+            let op = step.op();
             let is_here = (op as usize) < show.ops.len() && show.ops.kind(op) != OpKind::Fence;
             if is_here && show.ops.var(op) == var {
                 let what = match show.ops.kind(op) {

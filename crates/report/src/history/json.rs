@@ -163,8 +163,8 @@ struct OrderJson {
 
 impl OrderJson {
     fn of(show: &ShowOps<'_>, step: &HistoryStep) -> OrderJson {
-        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
-        let commit = matches!(step, HistoryStep::Commit(_)).then_some(true);
+        let op = step.op();
+        let commit = step.is_commit().then_some(true);
         OrderJson { thread: show.thread_of(op), index: show.index(op), commit }
     }
 }

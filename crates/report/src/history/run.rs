@@ -19,11 +19,11 @@ const MAX_VARS: usize = 12;
 
 /// How many steps a run has if a write that reaches memory at once is one.
 pub(super) fn length(ops: &History, steps: &[HistoryStep]) -> usize {
-    let at_once = |pair: &&[HistoryStep]| match **pair {
-        [HistoryStep::Issue(op), HistoryStep::Commit(other)] => {
-            op == other && (op as usize) < ops.len() && ops.kind(op) == OpKind::Write
-        }
-        _ => false,
+    let at_once = |pair: &&[HistoryStep]| {
+        let op = pair[0].op();
+        **pair == [HistoryStep::issue(op), HistoryStep::commit(op)]
+            && (op as usize) < ops.len()
+            && ops.kind(op) == OpKind::Write
     };
     steps.len() - steps.windows(2).filter(at_once).count()
 }
@@ -34,27 +34,23 @@ pub(super) fn of_steps(
     model: HistoryModel,
     steps: &[HistoryStep],
 ) -> Option<Run> {
-    let of = |step: &HistoryStep| {
-        let (HistoryStep::Issue(op) | HistoryStep::Commit(op)) = *step;
-        op
-    };
-    if steps.iter().any(|step| of(step) as usize >= show.ops.len()) {
+    if steps.iter().any(|step| step.op() as usize >= show.ops.len()) {
         return None;
     }
     let mut run = empty(show, model);
-    let buffers = steps.iter().any(|step| matches!(step, HistoryStep::Commit(_)));
+    let buffers = steps.iter().any(|step| step.is_commit());
     for (i, step) in steps.iter().enumerate() {
         let n = i as u64 + 1;
-        let op = of(step);
-        let step = match step {
-            HistoryStep::Issue(op) => {
-                let mut step = operation(show, n, *op);
+        let op = step.op();
+        let step = match step.is_commit() {
+            false => {
+                let mut step = operation(show, n, op);
                 let waits = buffers && step.kind == StepKind::Store;
                 step.effect = (!waits).then_some(n);
                 step
             }
-            HistoryStep::Commit(_) => {
-                let is_store = |other: &HistoryStep| *other == HistoryStep::Issue(op);
+            true => {
+                let is_store = |other: &HistoryStep| *other == HistoryStep::issue(op);
                 let store = steps[..i].iter().rposition(is_store);
                 if let Some(store) = store {
                     run.steps[store].effect = Some(n);

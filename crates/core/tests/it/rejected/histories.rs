@@ -47,8 +47,8 @@ fn violated(text: &str, model: HistoryModel, cycle: HistoryCycle) -> Result<(), 
 /// `0` issues an operation, `c0` commits it; and the store order.
 fn linear(steps: &str, store_order: &[&[u32]]) -> HistoryEvidence {
     let step = |word: &str| match word.strip_prefix('c') {
-        Some(op) => HistoryStep::Commit(op.parse().expect("a number")),
-        None => HistoryStep::Issue(word.parse().expect("a number")),
+        Some(op) => HistoryStep::commit(op.parse().expect("a number")),
+        None => HistoryStep::issue(word.parse().expect("a number")),
     };
     HistoryEvidence::Linear {
         store_order: store_order.iter().map(|order| order.to_vec()).collect(),

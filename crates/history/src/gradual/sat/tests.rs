@@ -22,7 +22,7 @@ fn is_wrong(ops: &History, model: HistoryModel) -> bool {
     let found = guessed(&chains, &extra, u64::MAX, &mut meter).expect("no limits");
     let (verdict, evidence) = match found {
         None => return satisfies(ops, model),
-        Some(Found::Run(order)) => (Verdict::Holds, linear(ops, model, &order)),
+        Some(Found::Run(order)) => (Verdict::Holds, linear(ops, model, order)),
         Some(Found::Contradiction(evidence)) => (Verdict::Violated, evidence),
     };
     let holds = verdict == Verdict::Holds;
