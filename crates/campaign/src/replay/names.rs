@@ -209,7 +209,10 @@ impl<'a> Names<'a> {
         let base = name.get_or_init(|| {
             let base = self.assigned(&frame).unwrap_or_else(|| {
                 let file = frame.file.as_deref().unwrap_or("");
-                let file = file.rsplit('/').next().unwrap_or(file);
+                let file = match frame.library {
+                    true => file.trim_start_matches("library/"),
+                    false => file.rsplit('/').next().unwrap_or(file),
+                };
                 format!("heap({file}:{})", frame.line.unwrap_or(0))
             });
             match self.blocks[..at].iter().filter(same).count() {

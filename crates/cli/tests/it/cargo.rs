@@ -494,6 +494,13 @@ mod tests {
         assert_eq!(r.recv().unwrap(), 1);
     }
     #[test]
+    fn received() {
+        let (s, r) = mpsc::channel::<i32>();
+        let t = thread::spawn(move || s.send(1).unwrap());
+        assert_eq!(r.recv().unwrap(), 2);
+        t.join().unwrap();
+    }
+    #[test]
     fn park() {
         let me = thread::current();
         let t = thread::spawn(move || me.unpark());
@@ -529,7 +536,9 @@ mod tests {
     let ran = cargo("test", &folder, &["--timeout", "2m"], &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     let out = ran.out + &ran.err;
-    assert!(out.contains("4 hold, 1 violated, 0 unknown"), "{out}");
+    assert!(out.contains("4 hold, 2 violated, 0 unknown"), "{out}");
     assert!(!out.contains("a process of its own"), "{out}");
+    // Calls that are over have left their lines on the stack.
+    assert!(out.contains("Receiver::recv") && !out.contains("Channel::recv"), "{out}");
     assert!(out.contains("src/lib.rs:12:9: assertion") && out.contains("s.send(2)"), "{out}");
 }

@@ -7,8 +7,7 @@ use super::models::satisfies;
 use super::replay::{replay, replay_each_variable};
 use crate::evidence::rejected::Rejected;
 use crate::{
-    History, HistoryEvidence, HistoryModel, HistoryStep, HistoryWay, INITIAL, Verdict,
-    initial_write_var, lrat,
+    History, HistoryEvidence, HistoryModel, HistoryWay, INITIAL, Verdict, initial_write_var, lrat,
 };
 
 /// Checks the evidence for a verdict on a history: a run is replayed, a cycle is checked edge by

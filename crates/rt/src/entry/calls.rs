@@ -7,13 +7,17 @@ use crate::Runtime;
 /// So many calls are told, and so many words of the stack are looked at.
 const MOST: (usize, usize) = (12, 512);
 
+/// So many words a function has on the stack, that it is known to have begun.
+const MOST_OF_ONE: usize = 1 << 16;
+
 impl Runtime {
     /// Where the program called, and where its callers seem to have: words on the stack that are addresses
-    /// of the program behind a call. Some may be left from calls that are over.
+    /// of the program behind a call. Some may be left from calls that are over, but in a run whose functions say when
+    /// they begin.
     pub fn calls(&self) -> Vec<usize> {
         let call = self.call();
         let mut calls = vec![call.pc()];
-        calls.extend(self.calls_above(self.threads.current(), call.addr()));
+        calls.extend(self.calls_above(self.threads.current(), call.stack_pointer()));
         calls
     }
 
@@ -55,17 +59,38 @@ impl Runtime {
         calls
     }
 
+    /// Functions that have said that they began are known with where they return to; between them the stack is that of
+    /// others.
     fn calls_above(&self, t: usize, from: usize) -> Vec<usize> {
         let slot = self.coroutines.slot(t);
         let Some(program) = self.reporter.modules().first() else { return Vec::new() };
         if !slot.holds(from) {
             return Vec::new();
         }
-        let words = ((slot.top() - from) / 8).min(MOST.1);
+        let words = (slot.top() - from) / 8;
         // SAFETY: the stack of the thread reaches from there to its top, which stays as long as the
         // thread does; it belongs to the program, so that it is only copied.
-        let words = (0..words).map(|i| unsafe { (from as *const usize).add(i).read() });
-        words.filter(|&at| returns(at, &program.code)).take(MOST.0).collect()
+        let word = |i: usize| unsafe { (from as *const usize).add(i).read() };
+        let mut open = self.frames.open_of(t);
+        let mut own = open.find(|function| function.sp >= from);
+        let (mut calls, mut looked, mut at) = (Vec::new(), 0, 0);
+        while at < words && looked < MOST.1 && calls.len() < MOST.0 {
+            let mut back = word(at);
+            if let Some(function) = own.filter(|function| function.sp <= from + 8 * at) {
+                // What is before are its variables, and what was left there.
+                let end = (at..words.min(at + MOST_OF_ONE)).find(|&i| word(i) == function.back);
+                own = open.find(|around| around.sp >= from + 8 * end.map_or(at, |end| end + 1));
+                let Some(end) = end else { continue };
+                (at, back) = (end, function.back);
+            } else {
+                looked += 1;
+            }
+            if returns(back, &program.code) {
+                calls.push(back);
+            }
+            at += 1;
+        }
+        calls
     }
 }
 

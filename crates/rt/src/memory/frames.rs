@@ -109,6 +109,11 @@ impl Frames {
         }
     }
 
+    /// The functions of a thread that have said that they began, the innermost first. Some may be over.
+    pub fn open_of(&self, thread: usize) -> impl Iterator<Item = Open> + '_ {
+        self.open.get(thread).into_iter().flatten().rev().copied()
+    }
+
     /// The function whose variable an address is, if it has said that it began.
     pub fn owner(&self, addr: usize) -> Option<Open> {
         let open = self.open.get(stack_of(addr)?)?;
