@@ -1,5 +1,6 @@
 //! The integration tests, one binary of them:
 //! - `delayed`: the checker of what monitors report: runs with delayed stores;
+//! - `history_edges`: which edges cycles of histories may have, and what follows from them, pair by pair;
 //! - `history_evidence`: the checker of evidence for histories accepts what is right, and nothing
 //!   that is wrong;
 //! - `history_models`: what the models mean: axioms against machines on random histories, the
@@ -17,6 +18,7 @@
 //! - `serial_logs`: what logs say about transactions, and reads whose own write may be overwritten, by small cases;
 //! - `serial_programs`: how serializability under SC and TSO and robustness belong together, on
 //!   random programs without branches: all of their executions;
+//! - `serial_streams`: the checks of executions event by event, against the definition of conflicts;
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
 //!   directions of ties;
 //! - `serial_values`: serializability against what executions read and leave;
@@ -25,6 +27,7 @@
 //! - `wide`: accesses that overlap: the machine against the axioms, and recorded runs.
 
 mod delayed;
+mod history_edges;
 mod history_evidence;
 mod history_models;
 mod in_order;
@@ -36,6 +39,7 @@ mod serial_cycles;
 mod serial_evidence;
 mod serial_logs;
 mod serial_programs;
+mod serial_streams;
 mod serial_traces;
 mod serial_values;
 mod transactional;

@@ -601,16 +601,17 @@ fn the_first_commit_out_of_order() {
     assert_eq!(rejected, Err(Rejected::HistoryStep(2, "an older write is in the buffer")));
 }
 
-/// Evidence for choices of what is read: each a list of reads and writes, -1 for the initial one. Operation 3 may have
+/// Evidence for choices of what is read: each a list of reads and writes, -1 and -2 for the initial ones of x and y. Operation 3 may have
 /// read 0 or 1, operation 4 the initial value or 2.
 fn ways(verdict: &Verdict, all: &[&[(u32, i64)]]) -> Result<(), Rejected> {
+    let ops = recorded("wy wy wx | ry0 rx");
     let open = [(3, vec![0, 1]), (4, vec![INITIAL, 2])];
-    let from = |w: i64| u32::try_from(w).unwrap_or(initial_write(0));
+    let from = |w: i64| u32::try_from(w).unwrap_or_else(|_| initial_write((-1 - w) as u32));
     let way = |reads: &&[(u32, i64)]| HistoryWay {
         reads: reads.iter().map(|&(read, w)| (read, from(w))).collect(),
         evidence: HistoryEvidence::ByDefinition,
     };
-    history_ways(&open, verdict, &all.iter().map(way).collect::<Vec<_>>())
+    history_ways(&ops, &open, verdict, &all.iter().map(way).collect::<Vec<_>>())
 }
 
 pub(super) fn choices() -> Vec<Case> {
@@ -629,9 +630,30 @@ pub(super) fn choices() -> Vec<Case> {
             ways(holds, &[&[(3, 2), (4, -1)]]),
         ),
         case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(4, 1), (4, -1)]]),
+        ),
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(4, -1), (4, -1)]]),
+        ),
+        // The initial value of another variable is no other choice.
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(violated, &all),
+            ways(violated, &[all[0], all[1], &[(3, 0), (4, -2)], &[(3, 1), (4, -2)]]),
+        ),
+        case(
             "history/check history_ways: not all choices of what reads read are there",
             ways(violated, &all),
             ways(violated, &[all[0], all[1], all[2], all[2]]),
+        ),
+        case(
+            "history/check history_ways: not all choices of what reads read are there",
+            ways(violated, &all),
+            ways(violated, &[all[0], all[1], all[2], all[3], all[3]]),
         ),
     ]
 }

@@ -1,0 +1,176 @@
+//! The checks of executions event by event, against the definition of conflicts.
+
+use weakspot_core::serial::{
+    BufferedReads, Conflicts, CycleCheck, CycleLog, OrderCheck, Paired, TxnCycle, conflict, pair,
+    serial_order, without_commits,
+};
+use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace};
+use weakspot_core::{TxnEvent, TxnKind};
+
+const RELATIONS: [Conflicts; 4] = [
+    Conflicts::Sc,
+    Conflicts::Tso(BufferedReads::Exact),
+    Conflicts::Tso(BufferedReads::Static),
+    Conflicts::TsoPo,
+];
+
+/// A random execution of at most so many events, of SC if it has no commits.
+fn random(seed: u64, events: usize, has_commits: bool) -> Vec<TxnEvent> {
+    let mut rng = Rng::new(seed);
+    let size = TxnSize {
+        threads: 2 + rng.below(2) as u32,
+        vars: 1 + rng.below(2) as u32,
+        events,
+        txn: 2 + rng.below(3),
+        fences: rng.below(2) * 5,
+    };
+    let trace = random_trace(&mut rng, size);
+    if has_commits { with_commits(&mut rng, &trace) } else { trace }
+}
+
+/// The stores of a trace reach memory some time.
+fn with_commits(rng: &mut Rng, trace: &[TxnEvent]) -> Vec<TxnEvent> {
+    let mut pending: Vec<TxnEvent> = Vec::new();
+    let mut events = Vec::new();
+    for &event in trace {
+        pending.retain(|&write| {
+            let waits = event.kind.drains() && write.thread == event.thread;
+            let goes = waits || rng.one_in(4);
+            if goes {
+                events.push(write);
+            }
+            !goes
+        });
+        events.push(event);
+        if event.kind == TxnKind::Write {
+            pending.push(TxnEvent { kind: TxnKind::Commit, ..event });
+        }
+    }
+    events.extend(pending);
+    in_order(&mut events);
+    events
+}
+
+/// Exchanges commits of a thread so that its stores reach memory in their order.
+fn in_order(events: &mut [TxnEvent]) {
+    for thread in 0..3 {
+        let of = |kind: TxnKind, events: &[TxnEvent]| -> Vec<usize> {
+            (0..events.len())
+                .filter(|&at| (events[at].thread, events[at].kind) == (thread, kind))
+                .collect()
+        };
+        for (write, commit) in
+            of(TxnKind::Write, events).into_iter().zip(of(TxnKind::Commit, events))
+        {
+            events[commit] = TxnEvent { kind: TxnKind::Commit, ..events[write] };
+        }
+    }
+}
+
+fn paired(relation: Conflicts, events: &[TxnEvent]) -> Paired<'_> {
+    match relation {
+        Conflicts::Sc => without_commits(events),
+        _ => pair(events).expect("an execution"),
+    }
+}
+
+/// Each two edges that hold together are a cycle exactly if both are conflicts, and no event of them
+/// was forgotten.
+#[test]
+fn cycles_are_those_of_the_definition() {
+    let mut counts = [0; 2];
+    for (seed, relation) in (0..240).zip(RELATIONS.into_iter().cycle()) {
+        let events = random(seed, 5, relation != Conflicts::Sc);
+        let execution = paired(relation, &events);
+        let mut log = CycleLog::new(relation != Conflicts::Sc);
+        assert!(log.is_empty());
+        events.iter().for_each(|&event| log.event(event).expect("an execution"));
+        assert!(log.len() == events.len() && !log.is_empty());
+        // One that keeps only some of the first events.
+        let half = events.len() as u64 / 2;
+        let kept = |event: u64| event >= half || event % 3 == seed % 3;
+        let mut short = CycleLog::new(relation != Conflicts::Sc);
+        for (at, &event) in events.iter().enumerate() {
+            if at as u64 == half {
+                short.retain(kept);
+                assert_eq!(short.len(), (0..half).filter(|&event| kept(event)).count());
+            }
+            short.event(event).expect("an execution");
+        }
+        let is_edge = |(a, b): (usize, usize)| a < b && conflict(&execution, relation, a, b);
+        let pairs: Vec<(usize, usize)> = (0..events.len())
+            .flat_map(|a| (0..events.len()).map(move |b| (a, b)))
+            .filter(|&(a, b)| events[a].txn != events[b].txn)
+            .collect();
+        for &(a, b) in &pairs {
+            let back = |&&(c, d): &&(usize, usize)| {
+                events[c].txn == events[b].txn && events[d].txn == events[a].txn
+            };
+            for &(c, d) in pairs.iter().filter(back) {
+                let is_cycle = is_edge((a, b)) && is_edge((c, d));
+                let cycle = TxnCycle(vec![(a as u64, b as u64), (c as u64, d as u64)]);
+                let noted = log.check(relation, &cycle).is_ok();
+                assert_eq!(noted, is_cycle, "{relation:?} {cycle:?} {}", show_trace(&events));
+                let has_all = [a, b, c, d].iter().all(|&event| kept(event as u64));
+                assert_eq!(short.check(relation, &cycle).is_ok(), is_cycle && has_all);
+                let mut check = CycleCheck::new(relation, &cycle);
+                events.iter().for_each(|&event| check.event(event).expect("an execution"));
+                assert_eq!(check.end().is_ok(), is_cycle, "{}", show_trace(&events));
+                counts[usize::from(is_cycle)] += 1;
+            }
+        }
+    }
+    assert!(counts[0] > 10_000 && counts[1] > 200, "{counts:?}");
+}
+
+/// An order is accepted exactly if it has the transactions of all conflicts the right way round.
+#[test]
+fn orders_are_those_of_the_definition() {
+    let mut counts = [0; 3];
+    for (seed, relation) in (0..1200).zip(RELATIONS.into_iter().cycle()) {
+        let events = random(seed, 6, relation != Conflicts::Sc);
+        let execution = paired(relation, &events);
+        let mut txns: Vec<u32> = events.iter().map(|e| e.txn).collect();
+        txns.sort_unstable();
+        txns.dedup();
+        let edges: Vec<(u32, u32)> = (0..events.len())
+            .flat_map(|b| (0..b).map(move |a| (a, b)))
+            .filter(|&(a, b)| events[a].txn != events[b].txn && conflict(&execution, relation, a, b))
+            .map(|(a, b)| (events[a].txn, events[b].txn))
+            .collect();
+        let mut is_serializable = false;
+        for order in permutations(&txns) {
+            let place = |txn: u32| order.iter().position(|&t| t == txn);
+            let respects = edges.iter().all(|&(from, to)| place(from) < place(to));
+            let mut check = OrderCheck::new(relation, &order).expect("no transaction twice");
+            let accepted = events.iter().try_for_each(|&event| check.event(event));
+            let accepted = accepted.and_then(|()| check.end().map(drop));
+            assert_eq!(accepted.is_ok(), respects, "{relation:?} {order:?} {}", show_trace(&events));
+            is_serializable |= respects;
+            counts[usize::from(respects)] += 1;
+        }
+        let found = serial_order(&execution, relation);
+        assert_eq!(found.is_some(), is_serializable, "{relation:?} {}", show_trace(&events));
+        counts[2] += usize::from(!is_serializable);
+        if let Some(mut order) = found {
+            let place = |txn: u32| order.iter().position(|&t| t == txn);
+            assert!(edges.iter().all(|&(from, to)| place(from) < place(to)));
+            order.sort_unstable();
+            assert_eq!(order, txns);
+        }
+    }
+    assert!(counts[0] > 2000 && counts[1] > 1000 && counts[2] > 100, "{counts:?}");
+}
+
+fn permutations(of: &[u32]) -> Vec<Vec<u32>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for at in 0..of.len() {
+        let mut rest = of.to_vec();
+        let first = rest.remove(at);
+        all.extend(permutations(&rest).into_iter().map(|order| [&[first][..], &order].concat()));
+    }
+    all
+}
