@@ -245,7 +245,8 @@ fn what_follows_is_what_the_rules_say() {
                     let follows = definition.follows((from, to), rule);
                     let (a, b) = follows.unwrap_or((from, to));
                     let derived = HistoryEdge { from: a, to: b, why: Why::Derived(0) };
-                    let check = |edge| check(&ops, model, Within::Global, &[derivation.clone()], edge);
+                    let check =
+                        |edge| check(&ops, model, Within::Global, &[derivation.clone()], edge);
                     let said = check(derived);
                     let open = Err(Rejected::HistoryOrder(1, "the path is not closed"));
                     // A read that comes before what it reads is a cycle already.

@@ -6,10 +6,12 @@
 //! - `history_models`: what the models mean: axioms against machines on random histories, the
 //!   known small histories, and which model implies which;
 //! - `in_order`: programs that are robust at a glance, against all executions;
+//! - `machine`: the steps of the machine one by one;
 //! - `machine_and_axioms`: the two meanings of each model agree: on the outcomes of whole programs,
 //!   and on single runs;
 //! - `real_time`: models that are about real time: by all orders, axioms and machines with a clock;
 //! - `rejected`: every way in which a checker says no, with evidence in which only that is wrong;
+//! - `serial_clauses`: clauses of refutations, against whether there is a cycle;
 //! - `serial_cycles`: cycles of traces that cannot be made simpler: Corollary 1 and Propositions 3
 //!   to 5 of the paper (Enea and Farzan, TACAS 2016), with the validity of executions, and points
 //!   in time;
@@ -32,9 +34,11 @@ mod history_evidence;
 mod history_models;
 mod in_order;
 mod inductive;
+mod machine;
 mod machine_and_axioms;
 mod real_time;
 mod rejected;
+mod serial_clauses;
 mod serial_cycles;
 mod serial_evidence;
 mod serial_logs;

@@ -1,8 +1,8 @@
 //! The checks of executions event by event, against the definition of conflicts.
 
 use weakspot_core::serial::{
-    BufferedReads, Conflicts, CycleCheck, CycleLog, OrderCheck, Paired, TxnCycle, conflict, pair,
-    serial_order, without_commits,
+    BufferedReads, Conflicts, CycleCheck, CycleLog, OrderCheck, Paired, TxnCycle, conflict,
+    conflict_cycle, pair, serial_order, without_commits,
 };
 use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace};
 use weakspot_core::{TxnEvent, TxnKind};
@@ -135,7 +135,9 @@ fn orders_are_those_of_the_definition() {
         txns.dedup();
         let edges: Vec<(u32, u32)> = (0..events.len())
             .flat_map(|b| (0..b).map(move |a| (a, b)))
-            .filter(|&(a, b)| events[a].txn != events[b].txn && conflict(&execution, relation, a, b))
+            .filter(|&(a, b)| {
+                events[a].txn != events[b].txn && conflict(&execution, relation, a, b)
+            })
             .map(|(a, b)| (events[a].txn, events[b].txn))
             .collect();
         let mut is_serializable = false;
@@ -145,13 +147,28 @@ fn orders_are_those_of_the_definition() {
             let mut check = OrderCheck::new(relation, &order).expect("no transaction twice");
             let accepted = events.iter().try_for_each(|&event| check.event(event));
             let accepted = accepted.and_then(|()| check.end().map(drop));
-            assert_eq!(accepted.is_ok(), respects, "{relation:?} {order:?} {}", show_trace(&events));
+            assert_eq!(
+                accepted.is_ok(),
+                respects,
+                "{relation:?} {order:?} {}",
+                show_trace(&events)
+            );
             is_serializable |= respects;
             counts[usize::from(respects)] += 1;
         }
         let found = serial_order(&execution, relation);
         assert_eq!(found.is_some(), is_serializable, "{relation:?} {}", show_trace(&events));
         counts[2] += usize::from(!is_serializable);
+        let cycle = conflict_cycle(&execution, relation);
+        assert_eq!(cycle.is_none(), is_serializable, "{relation:?} {}", show_trace(&events));
+        if let Some(cycle) = cycle {
+            assert_eq!(Some(cycle.len()), shortest_cycle(&txns, &edges));
+            let number = |&(a, b): &(usize, usize)| (a as u64, b as u64);
+            let cycle = TxnCycle(cycle.iter().map(number).collect());
+            let mut check = CycleCheck::new(relation, &cycle);
+            events.iter().for_each(|&event| check.event(event).expect("an execution"));
+            assert!(check.end().is_ok(), "{relation:?} {cycle:?} {}", show_trace(&events));
+        }
         if let Some(mut order) = found {
             let place = |txn: u32| order.iter().position(|&t| t == txn);
             assert!(edges.iter().all(|&(from, to)| place(from) < place(to)));
@@ -160,6 +177,23 @@ fn orders_are_those_of_the_definition() {
         }
     }
     assert!(counts[0] > 2000 && counts[1] > 1000 && counts[2] > 100, "{counts:?}");
+}
+
+/// The length of a shortest cycle of a graph, by the lengths of all shortest paths.
+fn shortest_cycle(nodes: &[u32], edges: &[(u32, u32)]) -> Option<usize> {
+    let mut reached = edges.to_vec();
+    for length in 1..=nodes.len() {
+        if reached.iter().any(|(from, to)| from == to) {
+            return Some(length);
+        }
+        let longer = |&(a, b): &(u32, u32)| {
+            edges.iter().filter(move |(from, _)| *from == b).map(move |&(_, to)| (a, to))
+        };
+        reached = reached.iter().flat_map(longer).collect();
+        reached.sort_unstable();
+        reached.dedup();
+    }
+    None
 }
 
 fn permutations(of: &[u32]) -> Vec<Vec<u32>> {
