@@ -119,6 +119,10 @@ fn real_time() -> Vec<Case> {
     let buffered = |times: &[(i64, i64)]| {
         history(&timed("wx | rx", times), HistoryModel::TsoRt, &Verdict::Holds, &with_commit)
     };
+    let stale_run = |times: &[(i64, i64)]| {
+        let run = self::linear("1 0", &[&[0]]);
+        history(&timed("wx | rx", times), HistoryModel::Lin, &Verdict::Holds, &run)
+    };
     let late =
         "history/replay issue: the operation had ended before another one that was done began";
     // The write has ended, and what was before it is read.
@@ -149,6 +153,8 @@ fn real_time() -> Vec<Case> {
             run(&[(6, 7), (2, 5)], HistoryModel::Lin),
         ),
         case(late, buffered(&[(0, 1), (2, 5)]), buffered(&[(6, 7), (2, 5)])),
+        // With the same time for both nobody knows which was first.
+        case(late, stale_run(&[(0, 2), (2, 5)]), stale_run(&[(0, 1), (2, 5)])),
         case(not_there, good(), stale(&[(0, 2), (2, 3)], HistoryModel::Lin, 0)),
         case(not_there, good(), by_write(HistoryModel::Sc, Why::Rt)),
         // A write may be in its buffer when it has ended; an update has no buffer.
@@ -187,6 +193,12 @@ fn streams() -> Vec<Case> {
     let all = [write, update, read, fence];
     let good = || stream(&all, &[fence, write, update, read]);
     let with = |read: LoggedOp| stream(&[write, update, read], &[write, update, read]);
+    let late_fence = op(2, OpKind::Fence, 0, 10, 11);
+    // Another operation takes effect than the one that arrived.
+    let instead = |other: LoggedOp| {
+        let place = "history/stream finish: NotFinal";
+        case(place, stream(&[write], &[write]), stream(&[write], &[other]))
+    };
     let (late, long) = (op(1, OpKind::Read, 0, 7, 8), op(0, OpKind::Write, 1, 0, 7));
     vec![
         case(
@@ -216,6 +228,20 @@ fn streams() -> Vec<Case> {
         ),
         case("history/stream finish: NotFinal", good(), stream(&all, &[fence, write, update])),
         case(
+            "history/stream take_effect: memory holds another value",
+            stream(&[late_fence, write], &[late_fence, write]),
+            stream(&[write, late], &[write, late]),
+        ),
+        instead(LoggedOp { line: 2, ..write }),
+        instead(LoggedOp { column: 2, ..write }),
+        instead(LoggedOp { thread: 1, ..write }),
+        instead(LoggedOp { var: 1, ..write }),
+        instead(LoggedOp { value: 2, ..write }),
+        instead(LoggedOp { old: 2, ..write }),
+        instead(LoggedOp { times: Times { start: 1, end: 5 }, ..write }),
+        instead(LoggedOp { times: Times { start: 0, end: 6 }, ..write }),
+        instead(LoggedOp { kind: OpKind::Fence, ..write }),
+        case(
             "history/stream finish: NotFinal",
             good(),
             stream(&all, &[fence, write, update, op(0, OpKind::Read, 2, 7, 9)]),
@@ -229,12 +255,18 @@ fn coherent() -> Vec<Case> {
         |steps: &str, order: &[&[u32]]| holds(MP, HistoryModel::Coherence, &linear(steps, order));
     let good = || of_mp("3 0 1 2", &[&[0], &[1]]);
     let bad = |steps: &str| of_mp(steps, &[&[0], &[1]]);
+    let fenced = |steps: &str| holds("wx f rx0", HistoryModel::Coherence, &linear(steps, &[&[0]]));
     let twice =
         |steps: &str| holds("wx wx | rx0 rx1", HistoryModel::Coherence, &linear(steps, &[&[0, 1]]));
     let end = "history/replay replay_each_variable: NotFinal";
     vec![
         case(end, good(), of_mp("3 0 1 2", &[&[0]])),
         case(end, good(), bad("3 0 1")),
+        case(end, good(), of_mp("3 0 1 2", &[&[0], &[1, 1]])),
+        case(end, good(), of_mp("3 1 2", &[&[], &[1]])),
+        // Fences may be left out, and nothing else.
+        case(end, fenced("0 2"), fenced("0 1")),
+        case(end, fenced("0 1 2"), fenced("1")),
         case(
             "history/replay replay_each_variable: there is no such operation",
             good(),
@@ -285,6 +317,13 @@ fn questions() -> Vec<Case> {
         refuted_by(HistoryModel::Sc, pairs, literals, hints)
     };
     let split = || refuted(&[(0, 2)], [-1, 1], &[1, 2]);
+    // A cycle that rests on a choice says that the choice is the other one.
+    let step_by_step = |literal: i32| {
+        let conflicts = vec![conflict(0, 1, 2, -1), conflict(2, 3, 0, 1)];
+        let proof = vec![add(3, &[literal], &[1]), add(4, &[], &[2, 3])];
+        let evidence = HistoryEvidence::Refuted { pairs: vec![(0, 2)], conflicts, proof };
+        history(&recorded(both), HistoryModel::Sc, &Verdict::Violated, &evidence)
+    };
     let pair = "history/cycle new: no two writes to one variable";
     let edge = "history/cycle path: an edge is not there";
     vec![
@@ -309,6 +348,7 @@ fn questions() -> Vec<Case> {
             by_definition(HistoryModel::Pso),
         ),
         case("history/check history: Lrat", split(), refuted(&[(0, 2)], [-1, 1], &[1])),
+        case("history/check history: Lrat", step_by_step(1), step_by_step(-1)),
         case(
             "history/check history: WrongKind",
             good(),
@@ -522,6 +562,7 @@ fn runs() -> Vec<Case> {
         case(end, good(), tso(steps, &[&[0]])),
         case(end, good(), tso(steps, &[&[0], &[2], &[]])),
         case(end, good(), bad("0 1 2 c0 c2")),
+        case(end, good(), bad("0 2 3 c0 c2")),
         case(end, good(), bad("0 1 2 3 c0")),
         case(end, good(), tso(steps, &[&[0], &[2, 2]])),
         // A store order that forgets a write.
@@ -560,6 +601,23 @@ fn runs() -> Vec<Case> {
             not_in_memory,
             holds("wx uy", HistoryModel::Pso, &linear("0 c0 1", &[&[0], &[1]])),
             holds("wx uy", HistoryModel::Pso, &linear("0 1 c0", &[&[0], &[1]])),
+        ),
+        // Unless stores to its own variable are enough.
+        case(
+            not_in_memory,
+            holds("wx uy", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0], &[1]])),
+            holds("wx ux0", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0, 1]])),
+        ),
+        case(
+            not_in_memory,
+            holds("wx ux0 uy", HistoryModel::PsoOwn, &linear("0 c0 1 2", &[&[0, 1], &[2]])),
+            holds("wx f", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0]])),
+        ),
+        // A run with buffers shows coherence, too.
+        case(
+            end,
+            holds("wx wy", HistoryModel::Coherence, &linear("0 1 c1 c0", &[&[0], &[1]])),
+            holds("wx wy", HistoryModel::Coherence, &linear("0 1 c1", &[&[0], &[1]])),
         ),
         case(other, good(), bad("0 2 c0 c2 1 3")),
         case(other, good(), holds("wx ry2 | wy rx", HistoryModel::Tso, &linear(steps, &order))),
@@ -668,4 +726,66 @@ fn updates_behind_stores() {
     assert_eq!(passing(HistoryModel::Tso), Ok(()));
     assert_eq!(passing(HistoryModel::Pso), Ok(()));
     assert!(passing(HistoryModel::PsoOwn).is_err());
+}
+
+/// What is wrong in a stream is the operation of this number.
+#[test]
+fn places_in_streams() {
+    let op = |value, start| LoggedOp {
+        thread: 0,
+        kind: OpKind::Read,
+        var: 0,
+        value,
+        old: 0,
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times { start, end: start + 1 },
+    };
+    let mut stream = LinearStream::default();
+    assert_eq!([op(0, 0), op(0, 2)].map(|op| stream.arrive(&op)), [Ok(()), Ok(())]);
+    let touches = Rejected::HistoryStep(2, "the thread's last operation had not ended");
+    assert_eq!(stream.arrive(&op(0, 3)), Err(touches));
+    assert_eq!([op(0, 0), op(0, 2)].map(|op| stream.take_effect(&op, 0)), [Ok(()), Ok(())]);
+    let other = Rejected::HistoryStep(2, "memory holds another value");
+    assert_eq!(stream.take_effect(&op(1, 4), 0), Err(other));
+}
+
+#[test]
+fn recorded_histories() {
+    let mut ops = History::new();
+    assert!(ops.is_empty() && ops.vars() == 0 && !ops.has_times());
+    ops.thread();
+    ops.push(OpKind::Fence, 0, INITIAL);
+    assert!(!ops.is_empty() && ops.vars() == 0 && ops.threads() == 1);
+    let kinds = [OpKind::Read, OpKind::Write, OpKind::Update, OpKind::Fence];
+    let logged = |kind| LoggedOp {
+        thread: 0,
+        kind,
+        var: 0,
+        value: 3,
+        old: 4,
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times::UNKNOWN,
+    };
+    assert_eq!(kinds.map(|kind| logged(kind).read()), [Some(3), None, Some(4), None]);
+    assert_eq!(kinds.map(|kind| logged(kind).writes()), [false, true, true, false]);
+    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
+        assert_eq!(HistoryModel::from_key(model.key()), Some(model));
+    }
+    assert_eq!(HistoryModel::from_key("all"), None);
+    // Reads are of writes to their own variable, which are there.
+    assert!(recorded("wx rx0 | rx0 ry").is_well_formed());
+    for text in ["rx1 wy", "rx1 rx", "rx2 wx", "rx7", "f rx0", "wy rx0"] {
+        assert!(!recorded(text).is_well_formed(), "{text}");
+    }
+    // Times are of all operations or of none.
+    let with = |times: &[(i64, i64)]| timed("wx rx0", times);
+    assert!(with(&[(0, 1), (2, 3)]).is_well_formed() && with(&[(0, 1), (2, 3)]).has_times());
+    assert!(with(&[]).is_well_formed() && !with(&[]).has_times());
+    for times in [&[(0, 1)][..], &[(0, 2), (1, 3)], &[(1, 0), (2, 3)], &[(0, 1), (2, 3), (4, 5)]] {
+        assert!(!with(times).is_well_formed(), "{times:?}");
+    }
 }
