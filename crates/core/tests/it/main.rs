@@ -20,6 +20,7 @@
 //! - `serial_logs`: what logs say about transactions, and reads whose own write may be overwritten, by small cases;
 //! - `serial_programs`: how serializability under SC and TSO and robustness belong together, on
 //!   random programs without branches: all of their executions;
+//! - `serial_runs`: all executions of programs with transactions, against every schedule of the machine;
 //! - `serial_streams`: the checks of executions event by event, against the definition of conflicts;
 //! - `serial_traces`: the notions of serializable traces against each other: by executions and by
 //!   directions of ties;
@@ -43,6 +44,7 @@ mod serial_cycles;
 mod serial_evidence;
 mod serial_logs;
 mod serial_programs;
+mod serial_runs;
 mod serial_streams;
 mod serial_traces;
 mod serial_values;

@@ -451,6 +451,7 @@ fn cycles() -> Vec<Case> {
         no_edge(edge(initial_write(0), Why::Rf, 4)),
         case(there, in_order(CORR), in_order("wx wy | ry1 rx0")),
         case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges.swap(1, 2))),
+        case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges[3] = po(2, 3))),
         case(
             there,
             good(),
