@@ -289,6 +289,10 @@ fn failures() {
         program.undeclared = Undeclared::Zero;
         assert_eq!(fails(&program, 0), Ok(true));
     }
+    let mut zero = program(&[&[load(7)]]);
+    zero.undeclared = Undeclared::Zero;
+    zero.threads[0].regs = vec![5];
+    assert_eq!(after(&zero, Model::Tso, "0").map(|state| regs(&state)), Ok(vec![0]));
     // What does not fit.
     for (value, fits) in [(-1, false), (0, true), (10, true), (11, false)] {
         let mut stored = program(&[&[store(X, value)]]);

@@ -5,6 +5,7 @@ use weakspot_core::serial::{
     BadEvent, BufferedReads, END, Overwritten, START, Trace, TraceMode, TxnEvent, TxnKind,
     TxnReader, each_overwritten, overwritten,
 };
+use weakspot_core::testing::trace_of;
 use weakspot_core::{Bytes, LogEvent, LogKind, LogLoc, LogTables};
 
 use LogKind::{Begin, End, Join, Read, Spawn, Write};
@@ -148,6 +149,10 @@ fn reads_whose_own_write_is_overwritten() {
     assert_eq!(with(&[own, access(0, Read, 2, 2), access(0, Read, 3, 3)]), [(3, vec![5, 6])]);
     // A later read of the same own write stands for the first.
     assert_eq!(with(&[access(0, Read, 0, 1), other, access(0, Read, 2, 2)]), [(5, vec![7])]);
+    // A store in between orders nothing, and what reads the same variable is in order anyway.
+    let store = |var, txn| access(0, Write, var, txn);
+    assert_eq!(with(&[store(2, 1), access(0, Read, 3, 2)]), [(3, vec![6])]);
+    assert_eq!(with(&[store(0, 1), access(0, Read, 0, 2)]), []);
     // A fence orders all.
     assert_eq!(with(&[access(0, Fence, 0, 1), memory]), []);
     // Other threads do not matter, and without another one's write nothing is overwritten.
@@ -168,6 +173,33 @@ fn reads_whose_own_write_is_overwritten() {
         false
     });
     assert_eq!(pairs, [(3, 5)]);
+    // Two reads, and it is enough after the first.
+    let two = [other, access(1, Write, 1, 91), access(0, Read, 1, 0), access(0, Read, 2, 5)];
+    let events = [&start[..], &two].concat();
+    let trace = Trace::new(&events, MODE).expect("a trace");
+    let all: Vec<usize> = (0..events.len()).collect();
+    assert_eq!(found(&events), [(3, vec![7]), (6, vec![7])]);
+    pairs.clear();
+    each_overwritten(&trace, &all, &|_| true, &mut |read, later| {
+        pairs.push((read, later));
+        false
+    });
+    assert_eq!(pairs, [(3, 7)]);
+}
+
+/// When events are noticed, whatever the execution.
+#[test]
+fn what_is_noticed_first() {
+    use weakspot_core::serial::is_noticed_before;
+    let events = trace_of("rd0(x)^0 wr0(y)^0 rd0(y)^0 fn0^0 up0(x)^0 wr1(x)^1 wr1(z)^1 rd1(x)^1");
+    let trace = Trace::new(&events, MODE).expect("a trace");
+    let before = |a, b| is_noticed_before(&trace, a, b);
+    assert!((0..events.len()).all(|event| before(event, event)));
+    // The store is noticed at the fence, and so is the read of it; stores of a thread are in order.
+    let first = [(0, 1), (1, 2), (1, 3), (2, 3), (1, 5), (5, 6), (5, 7), (4, 5)];
+    assert!(first.iter().all(|&(a, b)| before(a, b)));
+    let none = [(1, 0), (6, 5), (6, 7), (7, 6), (5, 4), (3, 1)];
+    assert!(none.iter().all(|&(a, b)| !before(a, b)));
 }
 
 /// Stores that reach memory later, by `com`.
@@ -248,6 +280,7 @@ fn what_is_over() {
     // An event without a number is over at once, one with a number perhaps not.
     next(event(0, Read, 0, 0), &[0], false);
     next(event(1, Update, 0, 0), &[1], false);
+    next(event(2, Read, 0, 7), &[], true);
     next(event(1, Update, 0, 1), &[], true);
     next(event(1, Fence, 0, 1), &[], true);
     next(event(1, Read, 0, 2), &[], true);
@@ -256,10 +289,12 @@ fn what_is_over() {
     next(event(0, Update, 0, 7), &[], true);
     next(event(0, End, 0, 0), &[0], true);
     next(event(0, Begin, 0, 0), &[], true);
-    assert_eq!(reader.transactions(), 7);
+    assert_eq!(reader.transactions(), 8);
     let mut reader = TxnReader::new(false, &tables(&[None]));
     let mut next = |e| read(&mut reader, e);
     assert_eq!(next(event(0, Begin, 0, 0)), Ok(vec![]));
+    assert!(reader.is_marked());
+    let mut next = |e| read(&mut reader, e);
     // In brackets all belongs together, and with the same number too, also what is more than an access.
     assert_eq!(next(event(0, Update, 0, 3)), Ok(vec![(0, 0, 0, 1)]));
     assert_eq!(next(event(0, Update, 0, 4)), Ok(vec![(0, 0, 0, 2)]));
@@ -291,4 +326,11 @@ fn what_is_over() {
     let unended: Vec<u16> = reader.unended().into_iter().map(|(thread, _)| thread).collect();
     assert_eq!(unended, [3, 3, 1], "in the order in which they began");
     assert!(reader.bytes() > 0);
+    // A thread that is started is new, also if nobody has waited for it.
+    let mut reader = TxnReader::new(false, &tables(&[None]));
+    let mut next = |e| read(&mut reader, e);
+    assert_eq!(next(event(3, Begin, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(0, Spawn, 3, 0)), Ok(vec![(0, 1, 1, 1)]));
+    assert_eq!(next(event(3, Read, 0, 1)), Ok(vec![(3, 1, 2, 2 ^ START), (3, 0, 3, 2)]));
+    assert!(reader.unended().is_empty());
 }

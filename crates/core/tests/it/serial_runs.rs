@@ -165,6 +165,7 @@ fn bounds() {
     starts.locs[0].init = vec![0, 1, 2];
     assert_eq!(run(&starts, RunBounds { steps: 3, depth: 1 }, 9), (Some(3), 3));
     assert_eq!(run(&starts, RunBounds { steps: 2, depth: 1 }, 9), (None, 0));
+    assert_eq!(run(&starts, ENOUGH, 1), (Some(1), 1));
     // What has no meaning has no executions.
     let is = |value| Box::new(Expr::Const(value));
     let divided = Expr::Binary(BinOp::Div, is(1), is(0));
@@ -182,12 +183,13 @@ fn one_run() {
     let program = program(&threads);
     let take = |thread| Step::Execute { thread: ThreadId(thread), edge: 0, choice: 0 };
     let commit = Step::Commit { thread: ThreadId(0), addr: X };
-    let steps = vec![take(0), take(1), take(0), take(0), commit, take(0), take(1), take(0)];
+    let second = Step::Commit { thread: ThreadId(1), addr: Y };
+    let steps = vec![take(0), take(1), take(0), take(0), commit, take(0), take(1), take(0), second];
     let schedule = Schedule { init: vec![0, 0], steps };
     let run = txn_run(&program, &marks(&program), Model::Tso, &schedule).expect("a run");
-    assert_eq!(run.steps, [0, 1, 3, 4, 5, 6, 7]);
+    assert_eq!(run.steps, [0, 1, 3, 4, 5, 6, 7, 8]);
     assert_eq!(run.addrs, [X, Y, 50, 60]);
-    assert_eq!(run.spans.iter().map(|s| s.start).collect::<Vec<_>>(), [0, 0, 2, 0, 3, 1, 4]);
+    assert_eq!(run.spans.iter().map(|s| s.start).collect::<Vec<_>>(), [0, 0, 2, 0, 3, 1, 4, 1]);
     let events: Vec<_> = run.events.iter().map(|e| (e.thread, e.kind, e.var)).collect();
     use TxnKind::{Commit, Read, Update, Write};
     let expected = [
@@ -198,11 +200,12 @@ fn one_run() {
         (0, Update, 3),
         (1, Write, 1),
         (0, Read, 2),
+        (1, Commit, 1),
     ];
     assert_eq!(events, expected);
     let txns: Vec<u32> = run.events.iter().map(|e| e.txn).collect();
     assert!([0, 2, 3, 4, 6].iter().all(|&at| txns[at] == txns[0]));
-    assert!(txns[1] == txns[5] && txns[1] != txns[0]);
+    assert!(txns[1] == txns[5] && txns[1] == txns[7] && txns[1] != txns[0]);
     let blocked = Schedule { steps: vec![take(0), commit, commit], ..schedule };
     assert_eq!(txn_run(&program, &marks(&program), Model::Tso, &blocked).err(), Some(2));
 }

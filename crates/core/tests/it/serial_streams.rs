@@ -1,10 +1,12 @@
 //! The checks of executions event by event, against the definition of conflicts.
 
+use weakspot_core::certify::Rejected;
 use weakspot_core::serial::{
-    BufferedReads, Conflicts, CycleCheck, CycleLog, OrderCheck, Paired, TxnCycle, conflict,
-    conflict_cycle, pair, serial_order, without_commits,
+    BadExecution, BadTrace, BufferedReads, Conflicts, CycleCheck, CycleLog, OrderCheck, Paired,
+    Trace, TraceMode, TxnCycle, conflict, conflict_cycle, is_buffered, pair, serial_order, values,
+    without_commits,
 };
-use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace};
+use weakspot_core::testing::{Rng, TxnSize, random_trace, show_trace, trace_of};
 use weakspot_core::{TxnEvent, TxnKind};
 
 const RELATIONS: [Conflicts; 4] = [
@@ -24,7 +26,11 @@ fn random(seed: u64, events: usize, has_commits: bool) -> Vec<TxnEvent> {
         txn: 2 + rng.below(3),
         fences: rng.below(2) * 5,
     };
-    let trace = random_trace(&mut rng, size);
+    let mut trace = random_trace(&mut rng, size);
+    if rng.one_in(2) {
+        // Any events may be in a transaction together: the checks do not mind.
+        trace.iter_mut().for_each(|e| e.txn = rng.below(3) as u32);
+    }
     if has_commits { with_commits(&mut rng, &trace) } else { trace }
 }
 
@@ -179,6 +185,64 @@ fn orders_are_those_of_the_definition() {
     assert!(counts[0] > 2000 && counts[1] > 1000 && counts[2] > 100, "{counts:?}");
 }
 
+/// `wr0(x)^0` is a store, `cm0(x)^0` its commit.
+fn events(text: &str) -> Vec<TxnEvent> {
+    let mut events = trace_of(text);
+    for (event, word) in events.iter_mut().zip(text.split_whitespace()) {
+        if word.starts_with("cm") {
+            event.kind = TxnKind::Commit;
+        }
+    }
+    events
+}
+
+/// What is wrong before the first event.
+#[test]
+fn no_cycle_and_no_order() {
+    let none = Rejected::Transactions(0, "there is no cycle");
+    assert_eq!(CycleLog::new(true).check(Conflicts::TsoPo, &TxnCycle(vec![])), Err(none));
+    let twice = Rejected::Transactions(0, "the order names a transaction twice");
+    assert_eq!(OrderCheck::new(Conflicts::TsoPo, &[4, 5, 4]).err(), Some(twice));
+}
+
+#[test]
+fn what_is_no_execution() {
+    let why = |text| pair(&events(text)).map(drop).err();
+    assert_eq!(why("wr0(x)^0 cm0(x)^0 up0(x)^0 fn0^0"), None);
+    assert_eq!(why("wr0(x)^0 up0(x)^0 cm0(x)^0"), Some(BadExecution::NotEmpty(1)));
+    assert_eq!(why("wr0(x)^0 fn0^0 cm0(x)^0"), Some(BadExecution::NotEmpty(1)));
+    assert_eq!(why("wr0(x)^0 up1(x)^1 cm0(x)^0"), None);
+    assert_eq!(why("wr0(x)^0 cm0(y)^0"), Some(BadExecution::Commit(1)));
+    assert_eq!(why("wr0(x)^0 cm0(x)^1"), Some(BadExecution::Commit(1)));
+    assert_eq!(why("wr0(x)^0 cm1(x)^0"), Some(BadExecution::Commit(1)));
+    assert_eq!(why("wr1(x)^0 wr0(x)^1 cm0(x)^1 wr0(y)^2"), Some(BadExecution::Pending(0)));
+}
+
+/// Reads of the buffer, or of what is still in memory.
+#[test]
+fn buffered_reads() {
+    let is = |text: &str, reads| {
+        let events = events(text);
+        let execution = pair(&events).expect("an execution");
+        let read = events.iter().rposition(|e| e.kind == TxnKind::Read).expect("a read");
+        is_buffered(&execution, reads, read)
+    };
+    let [exact, by_paper] = [BufferedReads::Exact, BufferedReads::Static];
+    let after = |between: &str| format!("wr0(x)^0 cm0(x)^0 {between} rd0(x)^0");
+    for between in ["", "rd1(x)^1", "up1(y)^1", "wr1(y)^1 cm1(y)^1"] {
+        assert!(is(&after(between), exact) && is(&after(between), by_paper), "{between}");
+    }
+    for between in ["up1(x)^1", "wr1(x)^1 cm1(x)^1"] {
+        assert!(!is(&after(between), exact) && is(&after(between), by_paper), "{between}");
+    }
+    for between in ["fn0^0", "up0(y)^0"] {
+        assert!(!is(&after(between), exact) && !is(&after(between), by_paper), "{between}");
+    }
+    assert!(is("wr0(x)^0 cm0(x)^0 wr1(x)^1 rd0(x)^0 cm1(x)^1", exact));
+    assert!(is("wr0(x)^0 up1(x)^1 rd0(x)^0 cm0(x)^0", exact));
+    assert!(!is("wr0(y)^0 rd0(x)^0 cm0(y)^0", by_paper));
+}
+
 /// The length of a shortest cycle of a graph, by the lengths of all shortest paths.
 fn shortest_cycle(nodes: &[u32], edges: &[(u32, u32)]) -> Option<usize> {
     let mut reached = edges.to_vec();
@@ -207,4 +271,25 @@ fn permutations(of: &[u32]) -> Vec<Vec<u32>> {
         all.extend(permutations(&rest).into_iter().map(|order| [&[first][..], &order].concat()));
     }
     all
+}
+
+#[test]
+fn what_is_no_trace() {
+    let mode = TraceMode::Exact(BufferedReads::Exact);
+    let why = |text| Trace::new(&events(text), mode).map(drop).err();
+    assert_eq!(why("wr0(x)^0 wr1(x)^1 rd0(x)^0 rd0(y)^2"), None);
+    assert_eq!(why("wr0(x)^0 rd1(x)^0"), Some(BadTrace::Shared(1)));
+    assert_eq!(why("wr0(x)^0 rd0(x)^1 rd0(x)^0"), Some(BadTrace::Resumed(2)));
+    assert_eq!(why("wr0(x)^0 cm0(x)^0"), Some(BadTrace::Commit(1)));
+}
+
+/// Two stores of a thread have two values.
+#[test]
+fn values_of_stores() {
+    let of = |text| values(&pair(&events(text)).expect("an execution"));
+    let second = of("wr0(x)^0 cm0(x)^0 wr0(x)^0 cm0(x)^0 rd1(x)^1");
+    let first = of("wr0(x)^0 cm0(x)^0 rd1(x)^1 wr0(x)^0 cm0(x)^0");
+    let none = of("rd1(x)^1 wr0(x)^0 cm0(x)^0 wr0(x)^0 cm0(x)^0");
+    assert!(first != second && first != none && second != none);
+    assert_eq!(first.1, second.1, "memory ends with the same");
 }

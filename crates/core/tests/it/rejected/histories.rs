@@ -698,6 +698,11 @@ pub(super) fn choices() -> Vec<Case> {
             ways(holds, &[&[(3, 1), (4, -1)]]),
             ways(holds, &[&[(4, -1), (4, -1)]]),
         ),
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(3, 1), (99, -1)]]),
+        ),
         // The initial value of another variable is no other choice.
         case(
             "history/check history_ways: a read cannot have read what is said",
@@ -789,4 +794,88 @@ fn recorded_histories() {
     for times in [&[(0, 1)][..], &[(0, 2), (1, 3)], &[(1, 0), (2, 3)], &[(0, 1), (2, 3), (4, 5)]] {
         assert!(!with(times).is_well_formed(), "{times:?}");
     }
+}
+
+/// What is derived under the causal models, stage by stage: whether a derivation is accepted, of
+/// which those before it are.
+#[test]
+fn stages() {
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Wccm};
+    // The third thread sees the writes 1, 2 and 6 in this order, and 6 is before 1.
+    let text = "ry7 wx | wx | rx1 rx2 rx6 | wx wy | rx2 rx6 | wx rx2 rx10";
+    let rf = |from, to| edge(from, Why::Rf, to);
+    let with =
+        |rule, within, path: &[HistoryEdge]| Derivation { rule, within, path: path.to_vec() };
+    let older = |within, path: &[HistoryEdge]| with(Rule::Older, within, path);
+    let first = |within| older(within, &[rf(1, 3), po(3, 4)]);
+    let on_first =
+        |within, last: &[HistoryEdge]| older(within, &[&[derived(1, 0, 2)], last].concat());
+    let same = [rf(2, 4), po(4, 5)];
+    let closed = |number| [derived(1, number, 6), po(6, 7), rf(7, 0), po(0, 1)];
+    let ask = |model, derivations: &[Derivation], edges: &[HistoryEdge]| {
+        violated(text, model, cycle(derivations, edges))
+    };
+    let allowed = |at| Err(Rejected::HistoryOrder(at, "the model allows such a cycle"));
+    let late =
+        |at| Err(Rejected::HistoryOrder(at, "the model does not build on such an edge here"));
+    let global = Within::Global;
+    // One derivation from a path without any is enough for all models.
+    let direct = older(global, &[rf(1, 3), po(3, 5)]);
+    for model in [Cc, Ccv, Cm, Ccm] {
+        assert_eq!(ask(model, &[direct.clone()], &closed(0)), Ok(()), "{model:?}");
+    }
+    // Others build on what the same thread has seen.
+    let nested = [first(global), on_first(global, &same)];
+    assert_eq!(ask(Cc, &nested, &closed(1)), allowed(2));
+    assert_eq!(ask(Ccv, &nested, &closed(1)), allowed(2));
+    assert_eq!(ask(Cm, &nested, &closed(1)), Ok(()));
+    assert_eq!(ask(Ccm, &nested, &closed(1)), Ok(()));
+    // What another thread has seen is of a later stage, which CM has not.
+    let across = [first(global), on_first(global, &[rf(2, 8), po(8, 9)])];
+    assert_eq!(ask(Ccm, &across, &closed(1)), Ok(()));
+    assert_eq!(ask(Cm, &across, &closed(1)), allowed(2));
+    // Under wCCM only reads of other threads count there, and each relation has its own.
+    let open = |number, to| [derived(1, number, to)];
+    let not_closed = Err(Rejected::HistoryOrder(2, "the path is not closed"));
+    assert_eq!(ask(Wccm, &across, &open(1, 6)), not_closed);
+    let to_own = [first(global), on_first(global, &[rf(2, 11), po(11, 12)])];
+    assert_eq!(ask(Wccm, &to_own, &open(1, 10)), late(1));
+    assert_eq!(ask(Ccm, &to_own, &open(1, 10)), not_closed);
+    assert_eq!(ask(Wccm, &nested, &open(1, 6)), not_closed);
+    let mixed = [first(Within::Local), on_first(global, &same)];
+    assert_eq!(ask(Wccm, &mixed, &open(1, 6)), late(1));
+    // One that is no older write, alone.
+    let overwritten = derivation(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 0)]);
+    assert_eq!(violated(MP, Cc, mp(overwritten)), allowed(1));
+}
+
+/// What follows from an order of two writes: nothing by what is older, and what overtakes a read of
+/// the same variable.
+#[test]
+fn stages_of_orders() {
+    let ordered = |from, to| derivation(Rule::Ordered, &[po(from, to)]);
+    let overtaken = |read, path: &[HistoryEdge]| derivation(Rule::Overtaken { read }, path);
+    let ask = |text, derivations: &[Derivation], last: HistoryEdge| {
+        violated(text, HistoryModel::Ccm, cycle(derivations, &[last]))
+    };
+    let late = Err(Rejected::HistoryOrder(1, "the model does not build on such an edge here"));
+    let not_closed = Err(Rejected::HistoryOrder(2, "the path is not closed"));
+    let older = derivation(Rule::Older, &[derived(0, 0, 1), edge(1, Why::Rf, 2)]);
+    assert_eq!(ask(CORR, &[ordered(0, 1), older], derived(0, 1, 1)), late);
+    let over = overtaken(3, &[derived(0, 0, 1)]);
+    assert_eq!(ask(CORR, &[ordered(0, 1), over], derived(3, 1, 1)), not_closed);
+    let other = overtaken(4, &[po(0, 1), derived(1, 0, 2), po(2, 3)]);
+    assert_eq!(ask("wx wy wy wx | rx0", &[ordered(1, 2), other], derived(4, 1, 3)), late);
+}
+
+/// A choice may lead to an initial write, where no read is.
+#[test]
+fn choices_that_lead_to_the_beginning() {
+    let path = [edge(0, Why::Chosen(1), initial_write(0))];
+    let conflict = cycle(&[derivation(Rule::Older, &path)], &path);
+    let pairs = vec![(0, initial_write(0))];
+    let evidence = HistoryEvidence::Refuted { pairs, conflicts: vec![conflict], proof: vec![] };
+    let said = history(&recorded("wx"), HistoryModel::Sc, &Verdict::Violated, &evidence);
+    let why = "the path does not end in a read of another write";
+    assert_eq!(said, Err(Rejected::HistoryOrder(0, why)));
 }

@@ -469,3 +469,14 @@ fn reads_overtake_stores() {
     assert_eq!(check(Conflicts::Tso(EXACTLY), &[1, 0]), Ok(()));
     assert!(check(Conflicts::TsoPo, &[1, 0]).is_err());
 }
+
+/// A run starts as the program says.
+#[test]
+fn runs_that_start_elsewhere() {
+    let mut schedule = run(RELAXED);
+    schedule.init = vec![5, 0];
+    let (evidence, cycle) = (Evidence::Run(schedule), TxnCycle(vec![(1, 5), (3, 4)]));
+    let asked = (Model::Tso, EXACTLY);
+    let said = transactions(&sb(), &marked(), asked, &Verdict::Violated, &evidence, Some(&cycle));
+    assert_eq!(said, Err(Rejected::Start));
+}
