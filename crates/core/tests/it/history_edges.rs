@@ -249,8 +249,9 @@ fn what_follows_is_what_the_rules_say() {
                     let follows = definition.follows((from, to), rule);
                     let (a, b) = follows.unwrap_or((from, to));
                     let derived = HistoryEdge { from: a, to: b, why: Why::Derived(0) };
-                    let check =
-                        |edge| check(&ops, model, Within::Global, &[derivation.clone()], edge);
+                    let check = |edge| {
+                        check(&ops, model, Within::Global, std::slice::from_ref(&derivation), edge)
+                    };
                     let said = check(derived);
                     let open = Err(Rejected::HistoryOrder(1, "the path is not closed"));
                     let holds = !matches!(said, Err(Rejected::HistoryOrder(0, _)));

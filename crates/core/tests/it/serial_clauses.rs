@@ -115,7 +115,7 @@ fn random(seed: u64) -> Vec<TxnEvent> {
         events.extend(rest.map(|e| TxnEvent { txn: e.txn + 2, ..e }));
         return events;
     }
-    if seed % 3 != 0 {
+    if !seed.is_multiple_of(3) {
         return overwriting_trace(&mut rng, 7);
     }
     let size = TxnSize { threads: 3, vars: 2, events: 5, txn: 3, fences: 5 };

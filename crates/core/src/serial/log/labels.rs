@@ -92,8 +92,9 @@ mod tests {
         let (mut labels, mut room) = (Labels::default(), 2);
         use Label::{New, Unknown, Used};
         let all = [10, 20, 3, 3, 30, 40, 41, 35, 40, 5, 20, 3, 50, 10];
-        let said =
-            [New, New, New, Used, New, New, New, Unknown, Unknown, Unknown, Unknown, Used, New, Used];
+        let said = [
+            New, New, New, Used, New, New, New, Unknown, Unknown, Unknown, Unknown, Used, New, Used,
+        ];
         assert_eq!(add(&mut labels, &mut room, &all), said);
     }
 

@@ -822,7 +822,7 @@ fn stages() {
     // One derivation from a path without any is enough for all models.
     let direct = older(global, &[rf(1, 3), po(3, 5)]);
     for model in [Cc, Ccv, Cm, Ccm] {
-        assert_eq!(ask(model, &[direct.clone()], &closed(0)), Ok(()), "{model:?}");
+        assert_eq!(ask(model, std::slice::from_ref(&direct), &closed(0)), Ok(()), "{model:?}");
     }
     // Others build on what the same thread has seen.
     let nested = [first(global), on_first(global, &same)];
