@@ -38,7 +38,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     }
     witness.complete(&ops);
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
-    let checked = certify::history_ways(&open, &witness.verdict, &witness.ways)
+    let checked = certify::history_ways(&ops, &open, &witness.verdict, &witness.ways)
         .and_then(|()| shown(&ops, &witness, max_ops));
     let checked = checked.map(|by| match number {
         1 => by,

@@ -221,4 +221,18 @@ mod tests {
             }
         }
     }
+
+    /// Where a proof goes on although all is shown, and clauses that have a literal twice.
+    #[test]
+    fn places_and_doubled_literals() {
+        let proof = [add(5, &[2], &[1, 2]), add(6, &[], &[5, 3, 4]), add(7, &[1], &[])];
+        assert_eq!(lrat(&square(), &proof[..2]), Ok(()));
+        assert_eq!(lrat(&square(), &proof), Err(LratError::Needless(2)));
+        assert_eq!(lrat(&[vec![]], &[]), Ok(()));
+        assert_eq!(lrat(&[vec![]], &proof[..1]), Err(LratError::Needless(0)));
+        for clause in [[1, 1], [-1, -1]] {
+            let doubled = [add(5, &clause, &[])];
+            assert_eq!(lrat(&square(), &doubled), Err(LratError::NotEmpty(0)));
+        }
+    }
 }

@@ -7,7 +7,8 @@ use super::models::satisfies;
 use super::replay::{replay, replay_each_variable};
 use crate::evidence::rejected::Rejected;
 use crate::{
-    History, HistoryEvidence, HistoryModel, HistoryWay, INITIAL, Verdict, initial_write_var, lrat,
+    History, HistoryEvidence, HistoryModel, HistoryWay, INITIAL, Verdict, initial_write,
+    initial_write_var, lrat,
 };
 
 /// Checks the evidence for a verdict on a history: a run is replayed, a cycle is checked edge by
@@ -86,12 +87,14 @@ pub fn search_history(
     }
 }
 
-/// Whether ways to choose what the reads in `open` read are enough for a verdict: one that satisfies the model,
-/// or all that there are, which do not.
+/// Whether ways to choose what the reads in `open` of a history read are enough for a verdict: one that satisfies the
+/// model, or all that there are, which do not. An initial value is that of the read's variable: were another one taken
+/// for it, the same choice could stand there twice, and one that is missing would not be missed.
 ///
 /// # Errors
 /// When they are not.
 pub fn history_ways(
+    ops: &History,
     open: &[(u32, Vec<u32>)],
     verdict: &Verdict,
     ways: &[HistoryWay],
@@ -102,8 +105,12 @@ pub fn history_ways(
             return Err(Rejected::Ways("other reads are of values that were written again"));
         }
         for (&(read, from), (open, writes)) in reads.iter().zip(open) {
-            let from = if initial_write_var(from).is_some() { INITIAL } else { from };
-            if read != *open || !writes.contains(&from) {
+            let from = match initial_write_var(from) {
+                Some(_) if read == *open && from == initial_write(ops.var(read)) => Some(INITIAL),
+                Some(_) => None,
+                None => Some(from),
+            };
+            if read != *open || from.is_none_or(|from| !writes.contains(&from)) {
                 return Err(Rejected::Ways("a read cannot have read what is said"));
             }
         }

@@ -103,4 +103,15 @@ mod tests {
             assert!(matches!(table.find(7, -1), Written::Never));
         }
     }
+
+    /// The same value of many variables, and many values, which meet on their ways to a slot.
+    #[test]
+    fn variables_are_kept_apart() {
+        let mut table = WriteTable::with_room_for(64);
+        assert!((0..64).all(|var| table.insert(var, 5, var)));
+        assert!((0..64).all(|var| table.find(var, 5) == Written::Once(var)));
+        assert!((64..128).all(|var| table.find(var, 5) == Written::Never));
+        assert!(!table.insert(7, 5, 99));
+        assert_eq!(table.find(7, 5), Written::Often);
+    }
 }

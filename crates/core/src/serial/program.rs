@@ -336,3 +336,41 @@ impl<'p> Walk<'p> {
         }) as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Undeclared;
+
+    /// Wherever the search is stopped, there is no answer.
+    #[test]
+    fn searches_that_are_stopped() {
+        let program = Program {
+            threads: vec![],
+            locs: vec![],
+            wides: vec![],
+            undeclared: Undeclared::Zero,
+            observed: vec![],
+            condition: None,
+            forbidden: vec![],
+        };
+        let marks = Transactions::default();
+        let asked = (Model::Tso, BufferedReads::Exact);
+        let search = |verdict: &Verdict, most: usize| {
+            let mut times = 0;
+            let mut go_on = |_| {
+                times += 1;
+                times <= most
+            };
+            let said = search_transactions_within(&program, &marks, asked, verdict, 9, &mut go_on);
+            (said, times)
+        };
+        let (said, times) = search(&Verdict::Holds, usize::MAX);
+        assert!(said == Ok(()) && times > 0);
+        for most in 0..times {
+            for verdict in [Verdict::Holds, Verdict::Violated] {
+                assert_eq!(search(&verdict, most).0, Err(Rejected::TooLarge(9)));
+            }
+        }
+    }
+}

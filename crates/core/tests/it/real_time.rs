@@ -203,3 +203,27 @@ fn times_that_cannot_be() {
     assert!(!with(&[(5, i64::MAX), (i64::MIN, 4)]));
     assert!(!with(&[(0, 1)]));
 }
+
+/// Where times are missing, those of its neighbours in the thread bound an operation.
+#[test]
+fn times_of_neighbours() {
+    const NO: (i64, i64) = (i64::MIN, i64::MAX);
+    let of = |threads: &[&[(i64, i64)]]| -> Vec<(i64, i64)> {
+        let mut ops = History::new();
+        let mut times = Vec::new();
+        for thread in threads {
+            ops.thread();
+            for &(start, end) in *thread {
+                ops.push(OpKind::Fence, 0, INITIAL);
+                times.push(Times { start, end });
+            }
+        }
+        ops.set_times(times);
+        let time = RealTime::of(&ops);
+        (0..ops.len() as u32).map(|op| time.times(op)).map(|t| (t.start, t.end)).collect()
+    };
+    assert_eq!(of(&[&[(1, 2), NO, (5, 6)], &[NO]]), [(1, 2), (2, 5), (5, 6), NO]);
+    assert_eq!(of(&[&[NO], &[NO, (5, 6), NO]]), [NO, (i64::MIN, 5), (5, 6), (6, i64::MAX)]);
+    // What is known of one end only.
+    assert_eq!(of(&[&[(1, i64::MAX), NO, (i64::MIN, 9)]]), [(1, 9), (1, 9), (1, 9)]);
+}

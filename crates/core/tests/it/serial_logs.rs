@@ -5,6 +5,7 @@ use weakspot_core::serial::{
     BadEvent, BufferedReads, END, Overwritten, START, Trace, TraceMode, TxnEvent, TxnKind,
     TxnReader, each_overwritten, overwritten,
 };
+use weakspot_core::testing::trace_of;
 use weakspot_core::{Bytes, LogEvent, LogKind, LogLoc, LogTables};
 
 use LogKind::{Begin, End, Join, Read, Spawn, Write};
@@ -148,6 +149,10 @@ fn reads_whose_own_write_is_overwritten() {
     assert_eq!(with(&[own, access(0, Read, 2, 2), access(0, Read, 3, 3)]), [(3, vec![5, 6])]);
     // A later read of the same own write stands for the first.
     assert_eq!(with(&[access(0, Read, 0, 1), other, access(0, Read, 2, 2)]), [(5, vec![7])]);
+    // A store in between orders nothing, and what reads the same variable is in order anyway.
+    let store = |var, txn| access(0, Write, var, txn);
+    assert_eq!(with(&[store(2, 1), access(0, Read, 3, 2)]), [(3, vec![6])]);
+    assert_eq!(with(&[store(0, 1), access(0, Read, 0, 2)]), []);
     // A fence orders all.
     assert_eq!(with(&[access(0, Fence, 0, 1), memory]), []);
     // Other threads do not matter, and without another one's write nothing is overwritten.
@@ -168,4 +173,164 @@ fn reads_whose_own_write_is_overwritten() {
         false
     });
     assert_eq!(pairs, [(3, 5)]);
+    // Two reads, and it is enough after the first.
+    let two = [other, access(1, Write, 1, 91), access(0, Read, 1, 0), access(0, Read, 2, 5)];
+    let events = [&start[..], &two].concat();
+    let trace = Trace::new(&events, MODE).expect("a trace");
+    let all: Vec<usize> = (0..events.len()).collect();
+    assert_eq!(found(&events), [(3, vec![7]), (6, vec![7])]);
+    pairs.clear();
+    each_overwritten(&trace, &all, &|_| true, &mut |read, later| {
+        pairs.push((read, later));
+        false
+    });
+    assert_eq!(pairs, [(3, 7)]);
+}
+
+/// When events are noticed, whatever the execution.
+#[test]
+fn what_is_noticed_first() {
+    use weakspot_core::serial::is_noticed_before;
+    let events = trace_of("rd0(x)^0 wr0(y)^0 rd0(y)^0 fn0^0 up0(x)^0 wr1(x)^1 wr1(z)^1 rd1(x)^1");
+    let trace = Trace::new(&events, MODE).expect("a trace");
+    let before = |a, b| is_noticed_before(&trace, a, b);
+    assert!((0..events.len()).all(|event| before(event, event)));
+    // The store is noticed at the fence, and so is the read of it; stores of a thread are in order.
+    let first = [(0, 1), (1, 2), (1, 3), (2, 3), (1, 5), (5, 6), (5, 7), (4, 5)];
+    assert!(first.iter().all(|&(a, b)| before(a, b)));
+    let none = [(1, 0), (6, 5), (6, 7), (7, 6), (5, 4), (3, 1)];
+    assert!(none.iter().all(|&(a, b)| !before(a, b)));
+}
+
+/// Stores that reach memory later, by `com`.
+#[test]
+fn commits() {
+    use LogKind::{Acquire, Commit, Fence, StoreFence, Update};
+    let start = |events: &[LogEvent]| {
+        let mut reader = TxnReader::new(true, &tables(&[None, None]));
+        for &e in events {
+            read(&mut reader, e).expect("fits");
+        }
+        reader
+    };
+    // A commit has the transaction and the number of its store.
+    let mut reader = start(&[event(0, Write, 0, 5), event(0, Read, 1, 6), event(0, Write, 1, 6)]);
+    assert_eq!(reader.open_stores().collect::<Vec<_>>(), [(0, 0), (2, 1)]);
+    assert_eq!(read(&mut reader, event(0, Commit, 0, 5)), Ok(vec![(0, 0, 0, 0)]));
+    assert_eq!(read(&mut reader, event(0, Commit, 1, 0)), Ok(vec![(0, 1, 1, 2)]));
+    assert_eq!(reader.end(), Ok(()));
+    assert_eq!(read(&mut reader, event(0, Commit, 1, 0)), Err(BadEvent::NothingPending));
+    let refused = |commit, expected| {
+        let mut reader = start(&[event(0, Write, 0, 5), event(0, Write, 1, 5)]);
+        assert_eq!(read(&mut reader, commit), expected);
+    };
+    refused(event(0, Commit, 1, 5), Err(BadEvent::OtherLocation(0)));
+    refused(event(0, Commit, 0, 6), Err(BadEvent::OtherTransaction(0)));
+    refused(event(0, Commit, 0, 1), Err(BadEvent::OtherTransaction(0)));
+    refused(event(1, Commit, 0, 5), Err(BadEvent::NothingPending));
+    refused(event(0, Commit, 0, 0), Ok(vec![(0, 0, 0, 0)]));
+    // A store without a number has a commit with any, and 1 is a number as others are.
+    let mut reader = start(&[event(0, Write, 0, 0)]);
+    assert_eq!(read(&mut reader, event(0, Commit, 0, 7)), Ok(vec![(0, 0, 0, 0)]));
+    let mut reader = start(&[event(0, Write, 0, 1)]);
+    assert_eq!(read(&mut reader, event(0, Commit, 0, 2)), Err(BadEvent::OtherTransaction(0)));
+    // What waits for the stores of its thread, and what does not.
+    for kind in [Fence, Update, Acquire, Spawn] {
+        let mut reader = start(&[event(0, Write, 0, 0)]);
+        assert_eq!(read(&mut reader, event(0, kind, 1, 0)), Err(BadEvent::Waits(kind, 0)));
+        let mut reader = start(&[event(0, Write, 0, 0), event(0, Commit, 0, 0)]);
+        assert!(read(&mut reader, event(0, kind, 1, 0)).is_ok());
+    }
+    let mut reader = start(&[event(0, Write, 0, 0)]);
+    assert_eq!(read(&mut reader, event(0, StoreFence, 0, 0)), Ok(vec![]));
+    assert_eq!(read(&mut reader, event(0, Read, 1, 0)), Ok(vec![(0, 1, 1, 2)]));
+    assert_eq!(read(&mut reader, event(0, Join, 2, 0)), Ok(vec![(2, 2, 3, 3 ^ END), (0, 2, 2, 3)]));
+}
+
+/// What each event of a log becomes.
+#[test]
+fn kinds_of_events() {
+    use LogKind::{Acquire, Fence, Release, Update};
+    let mut reader = TxnReader::new(false, &tables(&[None, None]));
+    let mut kinds = |e: LogEvent| {
+        let mut found = Vec::new();
+        reader.event(&e, |e, _| found.push((e.kind, e.var))).expect("fits");
+        found
+    };
+    assert_eq!(kinds(event(0, Read, 1, 0)), [(TxnKind::Read, 1)]);
+    assert_eq!(kinds(event(0, Write, 1, 0)), [(TxnKind::Write, 1)]);
+    for kind in [Update, Acquire, Release] {
+        assert_eq!(kinds(event(0, kind, 1, 0)), [(TxnKind::Update, 1)]);
+    }
+    assert_eq!(kinds(event(0, Fence, 1, 0)), [(TxnKind::Fence, 0)]);
+    assert_eq!(kinds(event(0, Spawn, 3, 0)), [(TxnKind::Update, 2)]);
+    assert_eq!(kinds(event(3, Read, 0, 0)), [(TxnKind::Read, 2), (TxnKind::Read, 0)]);
+    assert_eq!(kinds(event(0, Join, 3, 0)), [(TxnKind::Update, 3), (TxnKind::Read, 3)]);
+}
+
+/// Whose transactions are over, which are marked, and what was left open.
+#[test]
+fn what_is_over() {
+    use LogKind::{Fence, Update};
+    let mut reader = TxnReader::new(false, &tables(&[None, None]));
+    let mut next = |e, over: &[u32], is_marked| {
+        read(&mut reader, e).expect("fits");
+        assert_eq!((reader.over(), reader.is_marked()), (over, is_marked), "{e:?}");
+    };
+    // An event without a number is over at once, one with a number perhaps not.
+    next(event(0, Read, 0, 0), &[0], false);
+    next(event(1, Update, 0, 0), &[1], false);
+    next(event(2, Read, 0, 7), &[], true);
+    next(event(1, Update, 0, 1), &[], true);
+    next(event(1, Fence, 0, 1), &[], true);
+    next(event(1, Read, 0, 2), &[], true);
+    next(event(0, Join, 1, 0), &[0, 1], true);
+    next(event(0, Begin, 0, 0), &[], true);
+    next(event(0, Update, 0, 7), &[], true);
+    next(event(0, End, 0, 0), &[0], true);
+    next(event(0, Begin, 0, 0), &[], true);
+    assert_eq!(reader.transactions(), 8);
+    let mut reader = TxnReader::new(false, &tables(&[None]));
+    let mut next = |e| read(&mut reader, e);
+    assert_eq!(next(event(0, Begin, 0, 0)), Ok(vec![]));
+    assert!(reader.is_marked());
+    let mut next = |e| read(&mut reader, e);
+    // In brackets all belongs together, and with the same number too, also what is more than an access.
+    assert_eq!(next(event(0, Update, 0, 3)), Ok(vec![(0, 0, 0, 1)]));
+    assert_eq!(next(event(0, Update, 0, 4)), Ok(vec![(0, 0, 0, 2)]));
+    assert_eq!(next(event(0, End, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(0, Update, 0, 3)), Ok(vec![(0, 0, 1, 4)]));
+    assert_eq!(next(event(0, Update, 0, 3)), Ok(vec![(0, 0, 1, 5)]));
+    assert_eq!(next(event(0, Update, 0, 4)), Ok(vec![(0, 0, 2, 6)]));
+    assert_eq!(next(event(0, Update, 0, 3)), Err(BadEvent::Resumed));
+    // A bracket ends what its number had begun: the number has gone on after something else.
+    assert_eq!(next(event(2, Read, 0, 1)), Ok(vec![(2, 0, 3, 8)]));
+    assert_eq!(next(event(2, Begin, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(2, End, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(2, Read, 0, 1)), Err(BadEvent::Resumed));
+    // A thread that starts again has no bracket open, and no number.
+    assert_eq!(next(event(3, Begin, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(4, Read, 0, 6)), Ok(vec![(4, 0, 6, 13)]));
+    for thread in [3, 4] {
+        assert!(
+            next(event(0, Join, thread, 0)).is_ok() && next(event(0, Spawn, thread, 0)).is_ok()
+        );
+        let again = next(event(thread as u16, Read, 0, 0)).expect("fits");
+        let after = next(event(thread as u16, Read, 0, 0)).expect("fits");
+        assert!(again.len() == 2 && after.len() == 1 && again[1].2 != after[0].2);
+    }
+    assert_eq!(next(event(4, Read, 0, 6)), Err(BadEvent::Resumed));
+    assert_eq!(reader.unended(), [(3, 12)]);
+    assert!(read(&mut reader, event(3, Begin, 0, 0)).is_ok());
+    assert!(read(&mut reader, event(1, Begin, 0, 0)).is_ok());
+    let unended: Vec<u16> = reader.unended().into_iter().map(|(thread, _)| thread).collect();
+    assert_eq!(unended, [3, 3, 1], "in the order in which they began");
+    assert!(reader.bytes() > 0);
+    // A thread that is started is new, also if nobody has waited for it.
+    let mut reader = TxnReader::new(false, &tables(&[None]));
+    let mut next = |e| read(&mut reader, e);
+    assert_eq!(next(event(3, Begin, 0, 0)), Ok(vec![]));
+    assert_eq!(next(event(0, Spawn, 3, 0)), Ok(vec![(0, 1, 1, 1)]));
+    assert_eq!(next(event(3, Read, 0, 1)), Ok(vec![(3, 1, 2, 2 ^ START), (3, 0, 3, 2)]));
+    assert!(reader.unended().is_empty());
 }

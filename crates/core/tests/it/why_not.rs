@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weakspot_core::axioms::Axiom;
+use weakspot_core::cycle::Arc;
 use weakspot_core::testing::{Size, check_programs};
-use weakspot_core::why_not::{NoReason, WhyNot, why_not};
+use weakspot_core::why_not::{Forbidden, NoReason, WhyNot, why_not};
 use weakspot_core::{Model, Program, Value, reference};
 
 const SMALL: Size = Size { threads: 3, instrs: 4, total: 7, locs: 2, loops: false };
@@ -21,6 +22,17 @@ fn states(columns: &[BTreeSet<Value>]) -> Vec<Vec<Value>> {
         states = states.iter().flat_map(with).collect();
     }
     states
+}
+
+/// What is no cycle: nothing, and, if there is no shorter one, one step to and fro.
+fn altered(forbidden: &Forbidden) -> Vec<Forbidden> {
+    let with = |cycle| Forbidden { cycle, ..forbidden.clone() };
+    let mut wrong = vec![with(vec![])];
+    if forbidden.length() > 2 {
+        let there = forbidden.cycle[0];
+        wrong.push(with(vec![there, Arc { from: there.to, to: there.from, ..there }]));
+    }
+    wrong
 }
 
 #[test]
@@ -50,6 +62,7 @@ fn reasons_agree_with_the_machine() {
                     }
                     here.contains(state)
                         || !forbidden.is_cycle_of(model)
+                        || altered(&forbidden).iter().any(|wrong| wrong.is_cycle_of(model))
                         || forbidden.incoherent > forbidden.candidates
                         || forbidden.edges.len() != forbidden.execution.events.len()
                 }

@@ -91,9 +91,10 @@ mod tests {
     fn without_room_numbers_have_to_rise() {
         let (mut labels, mut room) = (Labels::default(), 2);
         use Label::{New, Unknown, Used};
-        let all = [10, 20, 3, 3, 30, 40, 41, 35, 40, 5, 20, 3, 50];
-        let said =
-            [New, New, New, Used, New, New, New, Unknown, Unknown, Unknown, Unknown, Used, New];
+        let all = [10, 20, 3, 3, 30, 40, 41, 35, 40, 5, 20, 3, 50, 10];
+        let said = [
+            New, New, New, Used, New, New, New, Unknown, Unknown, Unknown, Unknown, Used, New, Used,
+        ];
         assert_eq!(add(&mut labels, &mut room, &all), said);
     }
 

@@ -136,6 +136,12 @@ pub(super) fn cases() -> Vec<Case> {
             good(),
             robust(&[1, 3], &[clause(FIRST, &[1, 4]), second.clone()]),
         ),
+        // There is a place before the store, but a fence there does nothing.
+        case(
+            "fence_proof check_clauses: a clause has a fence that does not forbid its run",
+            good(),
+            robust(&[1, 3], &[clause(FIRST, &[1, 0]), second.clone()]),
+        ),
         // Also where nothing is said of the cheapest ones.
         case(
             "fence_proof check_clauses: a clause has a fence that does not forbid its run",
@@ -185,4 +191,15 @@ pub(super) fn cases() -> Vec<Case> {
             robust(&[1, 3], &[first, second, clause(NONE, &[1, 3])]),
         ),
     ]
+}
+
+#[test]
+fn costs() {
+    let costs = FenceCosts { full: 5, store_store: Some(2) };
+    let fence = |kind| PlacedFence { place: 0, kind };
+    assert_eq!([Fence::Full, Fence::StoreStore].map(|kind| costs.of(kind)), [5, 2]);
+    assert_eq!(COSTS.of(Fence::StoreStore), u64::MAX);
+    assert_eq!(costs.total(&[]), 0);
+    assert_eq!(costs.total(&[Fence::Full, Fence::StoreStore, Fence::Full].map(fence)), 12);
+    assert_eq!(COSTS.total(&[Fence::Full, Fence::StoreStore].map(fence)), u64::MAX);
 }

@@ -119,6 +119,10 @@ fn real_time() -> Vec<Case> {
     let buffered = |times: &[(i64, i64)]| {
         history(&timed("wx | rx", times), HistoryModel::TsoRt, &Verdict::Holds, &with_commit)
     };
+    let stale_run = |times: &[(i64, i64)]| {
+        let run = self::linear("1 0", &[&[0]]);
+        history(&timed("wx | rx", times), HistoryModel::Lin, &Verdict::Holds, &run)
+    };
     let late =
         "history/replay issue: the operation had ended before another one that was done began";
     // The write has ended, and what was before it is read.
@@ -149,6 +153,8 @@ fn real_time() -> Vec<Case> {
             run(&[(6, 7), (2, 5)], HistoryModel::Lin),
         ),
         case(late, buffered(&[(0, 1), (2, 5)]), buffered(&[(6, 7), (2, 5)])),
+        // With the same time for both nobody knows which was first.
+        case(late, stale_run(&[(0, 2), (2, 5)]), stale_run(&[(0, 1), (2, 5)])),
         case(not_there, good(), stale(&[(0, 2), (2, 3)], HistoryModel::Lin, 0)),
         case(not_there, good(), by_write(HistoryModel::Sc, Why::Rt)),
         // A write may be in its buffer when it has ended; an update has no buffer.
@@ -187,6 +193,12 @@ fn streams() -> Vec<Case> {
     let all = [write, update, read, fence];
     let good = || stream(&all, &[fence, write, update, read]);
     let with = |read: LoggedOp| stream(&[write, update, read], &[write, update, read]);
+    let late_fence = op(2, OpKind::Fence, 0, 10, 11);
+    // Another operation takes effect than the one that arrived.
+    let instead = |other: LoggedOp| {
+        let place = "history/stream finish: NotFinal";
+        case(place, stream(&[write], &[write]), stream(&[write], &[other]))
+    };
     let (late, long) = (op(1, OpKind::Read, 0, 7, 8), op(0, OpKind::Write, 1, 0, 7));
     vec![
         case(
@@ -216,6 +228,20 @@ fn streams() -> Vec<Case> {
         ),
         case("history/stream finish: NotFinal", good(), stream(&all, &[fence, write, update])),
         case(
+            "history/stream take_effect: memory holds another value",
+            stream(&[late_fence, write], &[late_fence, write]),
+            stream(&[write, late], &[write, late]),
+        ),
+        instead(LoggedOp { line: 2, ..write }),
+        instead(LoggedOp { column: 2, ..write }),
+        instead(LoggedOp { thread: 1, ..write }),
+        instead(LoggedOp { var: 1, ..write }),
+        instead(LoggedOp { value: 2, ..write }),
+        instead(LoggedOp { old: 2, ..write }),
+        instead(LoggedOp { times: Times { start: 1, end: 5 }, ..write }),
+        instead(LoggedOp { times: Times { start: 0, end: 6 }, ..write }),
+        instead(LoggedOp { kind: OpKind::Fence, ..write }),
+        case(
             "history/stream finish: NotFinal",
             good(),
             stream(&all, &[fence, write, update, op(0, OpKind::Read, 2, 7, 9)]),
@@ -229,12 +255,18 @@ fn coherent() -> Vec<Case> {
         |steps: &str, order: &[&[u32]]| holds(MP, HistoryModel::Coherence, &linear(steps, order));
     let good = || of_mp("3 0 1 2", &[&[0], &[1]]);
     let bad = |steps: &str| of_mp(steps, &[&[0], &[1]]);
+    let fenced = |steps: &str| holds("wx f rx0", HistoryModel::Coherence, &linear(steps, &[&[0]]));
     let twice =
         |steps: &str| holds("wx wx | rx0 rx1", HistoryModel::Coherence, &linear(steps, &[&[0, 1]]));
     let end = "history/replay replay_each_variable: NotFinal";
     vec![
         case(end, good(), of_mp("3 0 1 2", &[&[0]])),
         case(end, good(), bad("3 0 1")),
+        case(end, good(), of_mp("3 0 1 2", &[&[0], &[1, 1]])),
+        case(end, good(), of_mp("3 1 2", &[&[], &[1]])),
+        // Fences may be left out, and nothing else.
+        case(end, fenced("0 2"), fenced("0 1")),
+        case(end, fenced("0 1 2"), fenced("1")),
         case(
             "history/replay replay_each_variable: there is no such operation",
             good(),
@@ -285,6 +317,13 @@ fn questions() -> Vec<Case> {
         refuted_by(HistoryModel::Sc, pairs, literals, hints)
     };
     let split = || refuted(&[(0, 2)], [-1, 1], &[1, 2]);
+    // A cycle that rests on a choice says that the choice is the other one.
+    let step_by_step = |literal: i32| {
+        let conflicts = vec![conflict(0, 1, 2, -1), conflict(2, 3, 0, 1)];
+        let proof = vec![add(3, &[literal], &[1]), add(4, &[], &[2, 3])];
+        let evidence = HistoryEvidence::Refuted { pairs: vec![(0, 2)], conflicts, proof };
+        history(&recorded(both), HistoryModel::Sc, &Verdict::Violated, &evidence)
+    };
     let pair = "history/cycle new: no two writes to one variable";
     let edge = "history/cycle path: an edge is not there";
     vec![
@@ -309,6 +348,7 @@ fn questions() -> Vec<Case> {
             by_definition(HistoryModel::Pso),
         ),
         case("history/check history: Lrat", split(), refuted(&[(0, 2)], [-1, 1], &[1])),
+        case("history/check history: Lrat", step_by_step(1), step_by_step(-1)),
         case(
             "history/check history: WrongKind",
             good(),
@@ -411,6 +451,7 @@ fn cycles() -> Vec<Case> {
         no_edge(edge(initial_write(0), Why::Rf, 4)),
         case(there, in_order(CORR), in_order("wx wy | ry1 rx0")),
         case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges.swap(1, 2))),
+        case("history/cycle path: two edges do not meet", good(), bad(&|c| c.edges[3] = po(2, 3))),
         case(
             there,
             good(),
@@ -522,6 +563,7 @@ fn runs() -> Vec<Case> {
         case(end, good(), tso(steps, &[&[0]])),
         case(end, good(), tso(steps, &[&[0], &[2], &[]])),
         case(end, good(), bad("0 1 2 c0 c2")),
+        case(end, good(), bad("0 2 3 c0 c2")),
         case(end, good(), bad("0 1 2 3 c0")),
         case(end, good(), tso(steps, &[&[0], &[2, 2]])),
         // A store order that forgets a write.
@@ -560,6 +602,23 @@ fn runs() -> Vec<Case> {
             not_in_memory,
             holds("wx uy", HistoryModel::Pso, &linear("0 c0 1", &[&[0], &[1]])),
             holds("wx uy", HistoryModel::Pso, &linear("0 1 c0", &[&[0], &[1]])),
+        ),
+        // Unless stores to its own variable are enough.
+        case(
+            not_in_memory,
+            holds("wx uy", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0], &[1]])),
+            holds("wx ux0", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0, 1]])),
+        ),
+        case(
+            not_in_memory,
+            holds("wx ux0 uy", HistoryModel::PsoOwn, &linear("0 c0 1 2", &[&[0, 1], &[2]])),
+            holds("wx f", HistoryModel::PsoOwn, &linear("0 1 c0", &[&[0]])),
+        ),
+        // A run with buffers shows coherence, too.
+        case(
+            end,
+            holds("wx wy", HistoryModel::Coherence, &linear("0 1 c1 c0", &[&[0], &[1]])),
+            holds("wx wy", HistoryModel::Coherence, &linear("0 1 c1", &[&[0], &[1]])),
         ),
         case(other, good(), bad("0 2 c0 c2 1 3")),
         case(other, good(), holds("wx ry2 | wy rx", HistoryModel::Tso, &linear(steps, &order))),
@@ -601,16 +660,17 @@ fn the_first_commit_out_of_order() {
     assert_eq!(rejected, Err(Rejected::HistoryStep(2, "an older write is in the buffer")));
 }
 
-/// Evidence for choices of what is read: each a list of reads and writes, -1 for the initial one. Operation 3 may have
+/// Evidence for choices of what is read: each a list of reads and writes, -1 and -2 for the initial ones of x and y. Operation 3 may have
 /// read 0 or 1, operation 4 the initial value or 2.
 fn ways(verdict: &Verdict, all: &[&[(u32, i64)]]) -> Result<(), Rejected> {
+    let ops = recorded("wy wy wx | ry0 rx");
     let open = [(3, vec![0, 1]), (4, vec![INITIAL, 2])];
-    let from = |w: i64| u32::try_from(w).unwrap_or(initial_write(0));
+    let from = |w: i64| u32::try_from(w).unwrap_or_else(|_| initial_write((-1 - w) as u32));
     let way = |reads: &&[(u32, i64)]| HistoryWay {
         reads: reads.iter().map(|&(read, w)| (read, from(w))).collect(),
         evidence: HistoryEvidence::ByDefinition,
     };
-    history_ways(&open, verdict, &all.iter().map(way).collect::<Vec<_>>())
+    history_ways(&ops, &open, verdict, &all.iter().map(way).collect::<Vec<_>>())
 }
 
 pub(super) fn choices() -> Vec<Case> {
@@ -629,9 +689,35 @@ pub(super) fn choices() -> Vec<Case> {
             ways(holds, &[&[(3, 2), (4, -1)]]),
         ),
         case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(4, 1), (4, -1)]]),
+        ),
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(4, -1), (4, -1)]]),
+        ),
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(holds, &[&[(3, 1), (4, -1)]]),
+            ways(holds, &[&[(3, 1), (99, -1)]]),
+        ),
+        // The initial value of another variable is no other choice.
+        case(
+            "history/check history_ways: a read cannot have read what is said",
+            ways(violated, &all),
+            ways(violated, &[all[0], all[1], &[(3, 0), (4, -2)], &[(3, 1), (4, -2)]]),
+        ),
+        case(
             "history/check history_ways: not all choices of what reads read are there",
             ways(violated, &all),
             ways(violated, &[all[0], all[1], all[2], all[2]]),
+        ),
+        case(
+            "history/check history_ways: not all choices of what reads read are there",
+            ways(violated, &all),
+            ways(violated, &[all[0], all[1], all[2], all[3], all[3]]),
         ),
     ]
 }
@@ -646,4 +732,150 @@ fn updates_behind_stores() {
     assert_eq!(passing(HistoryModel::Tso), Ok(()));
     assert_eq!(passing(HistoryModel::Pso), Ok(()));
     assert!(passing(HistoryModel::PsoOwn).is_err());
+}
+
+/// What is wrong in a stream is the operation of this number.
+#[test]
+fn places_in_streams() {
+    let op = |value, start| LoggedOp {
+        thread: 0,
+        kind: OpKind::Read,
+        var: 0,
+        value,
+        old: 0,
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times { start, end: start + 1 },
+    };
+    let mut stream = LinearStream::default();
+    assert_eq!([op(0, 0), op(0, 2)].map(|op| stream.arrive(&op)), [Ok(()), Ok(())]);
+    let touches = Rejected::HistoryStep(2, "the thread's last operation had not ended");
+    assert_eq!(stream.arrive(&op(0, 3)), Err(touches));
+    assert_eq!([op(0, 0), op(0, 2)].map(|op| stream.take_effect(&op, 0)), [Ok(()), Ok(())]);
+    let other = Rejected::HistoryStep(2, "memory holds another value");
+    assert_eq!(stream.take_effect(&op(1, 4), 0), Err(other));
+}
+
+#[test]
+fn recorded_histories() {
+    let mut ops = History::new();
+    assert!(ops.is_empty() && ops.vars() == 0 && !ops.has_times());
+    ops.thread();
+    ops.push(OpKind::Fence, 0, INITIAL);
+    assert!(!ops.is_empty() && ops.vars() == 0 && ops.threads() == 1);
+    let kinds = [OpKind::Read, OpKind::Write, OpKind::Update, OpKind::Fence];
+    let logged = |kind| LoggedOp {
+        thread: 0,
+        kind,
+        var: 0,
+        value: 3,
+        old: 4,
+        from: None,
+        line: 1,
+        column: 1,
+        times: Times::UNKNOWN,
+    };
+    assert_eq!(kinds.map(|kind| logged(kind).read()), [Some(3), None, Some(4), None]);
+    assert_eq!(kinds.map(|kind| logged(kind).writes()), [false, true, true, false]);
+    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
+        assert_eq!(HistoryModel::from_key(model.key()), Some(model));
+    }
+    assert_eq!(HistoryModel::from_key("all"), None);
+    // Reads are of writes to their own variable, which are there.
+    assert!(recorded("wx rx0 | rx0 ry").is_well_formed());
+    for text in ["rx1 wy", "rx1 rx", "rx2 wx", "rx7", "f rx0", "wy rx0"] {
+        assert!(!recorded(text).is_well_formed(), "{text}");
+    }
+    // Times are of all operations or of none.
+    let with = |times: &[(i64, i64)]| timed("wx rx0", times);
+    assert!(with(&[(0, 1), (2, 3)]).is_well_formed() && with(&[(0, 1), (2, 3)]).has_times());
+    assert!(with(&[]).is_well_formed() && !with(&[]).has_times());
+    for times in [&[(0, 1)][..], &[(0, 2), (1, 3)], &[(1, 0), (2, 3)], &[(0, 1), (2, 3), (4, 5)]] {
+        assert!(!with(times).is_well_formed(), "{times:?}");
+    }
+}
+
+/// What is derived under the causal models, stage by stage: whether a derivation is accepted, of
+/// which those before it are.
+#[test]
+fn stages() {
+    use HistoryModel::{Cc, Ccm, Ccv, Cm, Wccm};
+    // The third thread sees the writes 1, 2 and 6 in this order, and 6 is before 1.
+    let text = "ry7 wx | wx | rx1 rx2 rx6 | wx wy | rx2 rx6 | wx rx2 rx10";
+    let rf = |from, to| edge(from, Why::Rf, to);
+    let with =
+        |rule, within, path: &[HistoryEdge]| Derivation { rule, within, path: path.to_vec() };
+    let older = |within, path: &[HistoryEdge]| with(Rule::Older, within, path);
+    let first = |within| older(within, &[rf(1, 3), po(3, 4)]);
+    let on_first =
+        |within, last: &[HistoryEdge]| older(within, &[&[derived(1, 0, 2)], last].concat());
+    let same = [rf(2, 4), po(4, 5)];
+    let closed = |number| [derived(1, number, 6), po(6, 7), rf(7, 0), po(0, 1)];
+    let ask = |model, derivations: &[Derivation], edges: &[HistoryEdge]| {
+        violated(text, model, cycle(derivations, edges))
+    };
+    let allowed = |at| Err(Rejected::HistoryOrder(at, "the model allows such a cycle"));
+    let late =
+        |at| Err(Rejected::HistoryOrder(at, "the model does not build on such an edge here"));
+    let global = Within::Global;
+    // One derivation from a path without any is enough for all models.
+    let direct = older(global, &[rf(1, 3), po(3, 5)]);
+    for model in [Cc, Ccv, Cm, Ccm] {
+        assert_eq!(ask(model, std::slice::from_ref(&direct), &closed(0)), Ok(()), "{model:?}");
+    }
+    // Others build on what the same thread has seen.
+    let nested = [first(global), on_first(global, &same)];
+    assert_eq!(ask(Cc, &nested, &closed(1)), allowed(2));
+    assert_eq!(ask(Ccv, &nested, &closed(1)), allowed(2));
+    assert_eq!(ask(Cm, &nested, &closed(1)), Ok(()));
+    assert_eq!(ask(Ccm, &nested, &closed(1)), Ok(()));
+    // What another thread has seen is of a later stage, which CM has not.
+    let across = [first(global), on_first(global, &[rf(2, 8), po(8, 9)])];
+    assert_eq!(ask(Ccm, &across, &closed(1)), Ok(()));
+    assert_eq!(ask(Cm, &across, &closed(1)), allowed(2));
+    // Under wCCM only reads of other threads count there, and each relation has its own.
+    let open = |number, to| [derived(1, number, to)];
+    let not_closed = Err(Rejected::HistoryOrder(2, "the path is not closed"));
+    assert_eq!(ask(Wccm, &across, &open(1, 6)), not_closed);
+    let to_own = [first(global), on_first(global, &[rf(2, 11), po(11, 12)])];
+    assert_eq!(ask(Wccm, &to_own, &open(1, 10)), late(1));
+    assert_eq!(ask(Ccm, &to_own, &open(1, 10)), not_closed);
+    assert_eq!(ask(Wccm, &nested, &open(1, 6)), not_closed);
+    let mixed = [first(Within::Local), on_first(global, &same)];
+    assert_eq!(ask(Wccm, &mixed, &open(1, 6)), late(1));
+    // One that is no older write, alone.
+    let overwritten = derivation(Rule::Overtaken { read: 3 }, &[po(initial_write(0), 0)]);
+    assert_eq!(violated(MP, Cc, mp(overwritten)), allowed(1));
+}
+
+/// What follows from an order of two writes: nothing by what is older, and what overtakes a read of
+/// the same variable.
+#[test]
+fn stages_of_orders() {
+    let ordered = |from, to| derivation(Rule::Ordered, &[po(from, to)]);
+    let overtaken = |read, path: &[HistoryEdge]| derivation(Rule::Overtaken { read }, path);
+    let ask = |text, derivations: &[Derivation], last: HistoryEdge| {
+        violated(text, HistoryModel::Ccm, cycle(derivations, &[last]))
+    };
+    let late = Err(Rejected::HistoryOrder(1, "the model does not build on such an edge here"));
+    let not_closed = Err(Rejected::HistoryOrder(2, "the path is not closed"));
+    let older = derivation(Rule::Older, &[derived(0, 0, 1), edge(1, Why::Rf, 2)]);
+    assert_eq!(ask(CORR, &[ordered(0, 1), older], derived(0, 1, 1)), late);
+    let over = overtaken(3, &[derived(0, 0, 1)]);
+    assert_eq!(ask(CORR, &[ordered(0, 1), over], derived(3, 1, 1)), not_closed);
+    let other = overtaken(4, &[po(0, 1), derived(1, 0, 2), po(2, 3)]);
+    assert_eq!(ask("wx wy wy wx | rx0", &[ordered(1, 2), other], derived(4, 1, 3)), late);
+}
+
+/// A choice may lead to an initial write, where no read is.
+#[test]
+fn choices_that_lead_to_the_beginning() {
+    let path = [edge(0, Why::Chosen(1), initial_write(0))];
+    let conflict = cycle(&[derivation(Rule::Older, &path)], &path);
+    let pairs = vec![(0, initial_write(0))];
+    let evidence = HistoryEvidence::Refuted { pairs, conflicts: vec![conflict], proof: vec![] };
+    let said = history(&recorded("wx"), HistoryModel::Sc, &Verdict::Violated, &evidence);
+    let why = "the path does not end in a read of another write";
+    assert_eq!(said, Err(Rejected::HistoryOrder(0, why)));
 }

@@ -55,6 +55,10 @@ fn executions() -> Vec<Case> {
         |events: &[TxnEvent], mode, verdict, most| search_trace(events, &[], mode, &verdict, most);
     let small = trace_of("wr0(x)^0 rd0(x)^0 wr1(x)^1");
     let committed = events("wr0(x)^0 cm0(x)^0 rd0(x)^0 wr1(x)^1");
+    let many = trace_of(
+        "wr0(x)^0 wr0(x)^1 wr0(x)^2 rd1(x)^3 rd1(x)^4 rd1(x)^5 rd1(x)^6 rd1(x)^7 rd1(x)^8 rd1(x)^9",
+    );
+    let halves = trace_of("wr0(x)^0 wr0(y)^0 rd1(x)^1 rd1(y)^1");
     let turned = "rd0(x)^0 wr1(x)^1 cm1(x)^1 fn1^1 rd0(x)^0";
     vec![
         case(
@@ -85,6 +89,23 @@ fn executions() -> Vec<Case> {
             "serial/check search_trace: TooLarge",
             search(&small, EXACT, Verdict::Holds, 3),
             search(&small, EXACT, Verdict::Holds, 2),
+        ),
+        // Three stores and seven reads have too many directions, and few executions.
+        case(
+            "serial/check search_trace: TooLarge",
+            search(&many, EXACT, Verdict::Holds, 10).and(search(&many, EXACT, Verdict::Holds, 10)),
+            search(&many, TraceMode::Literal, Verdict::Holds, 10),
+        ),
+        // Parts of one access are done together.
+        case(
+            "serial/check search_trace: Contradicted",
+            search_trace(&halves, &[0, 0, 1, 1], EXACT, &Verdict::Holds, 8),
+            search_trace(&halves, &[], EXACT, &Verdict::Holds, 8),
+        ),
+        case(
+            "serial/check search_trace: Contradicted",
+            search_trace(&halves, &[0, 1, 2, 3], EXACT, &Verdict::Violated, 8),
+            search_trace(&halves, &[0, 0, 1, 1], EXACT, &Verdict::Violated, 8),
         ),
         case(
             "serial/check search_trace: Contradicted",
@@ -138,11 +159,41 @@ fn executions() -> Vec<Case> {
         case("serial/check check_cycle: the cycle is empty", good(), bad(run, &[])),
         case(no_conflict, good(), bad(run, &[(3, 1), (1, 3)])),
         case(no_conflict, good(), bad(run, &[(1, 3), (3, 5)])),
+        case(no_conflict, good(), bad(run, &[(1, 1), (1, 3), (3, 4)])),
         case(no_conflict, good(), bad(run, &[(1, 6), (3, 4)])),
         case(no_conflict, good(), bad(run, &[(1, 3), (6, 4)])),
         case(apart, good(), bad(run, &[(1, 3)])),
         case(apart, good(), bad(run, &[(1, 3), (1, 3)])),
         case(apart, good(), bad(run, &[(0, 1), (1, 3), (3, 4)])),
+        case(
+            "serial/check check_cycle: the cycle is empty",
+            literal(&[(0, 2), (2, 1)]),
+            literal(&[]),
+        ),
+        case(no_conflict, literal(&[(0, 2), (2, 1)]), literal(&[(0, 0), (0, 2), (2, 1)])),
+        // What is directed does not go the other way.
+        case(
+            no_conflict,
+            literal(&[(0, 2), (2, 1)]),
+            check(
+                "wr0(x)^0 fn0^0 rd1(x)^1",
+                TraceMode::Literal,
+                &TraceEvidence::Directions(TxnCycle(vec![(0, 2), (2, 0)])),
+            ),
+        ),
+        case(
+            "serial/check check_predicted: a conflict has another direction in the execution",
+            check(
+                "up0(x)^0 up1(x)^1 up0(x)^0",
+                PREDICTIVE,
+                &execution("up0(x)^0 up1(x)^1 up0(x)^0", &[(0, 1), (1, 2)]),
+            ),
+            check(
+                "up0(x)^0 up1(x)^1 up0(x)^0",
+                PREDICTIVE,
+                &execution("up1(x)^1 up0(x)^0 up0(x)^0", &[(0, 1), (1, 2)]),
+            ),
+        ),
         case(
             "serial/check check_directions: the directions make a cycle of events",
             literal(&[(0, 2), (2, 1)]),
@@ -219,6 +270,21 @@ fn grouped() -> Vec<Case> {
             tree(),
             check(text, &[&[0], &[1, 2]], NoCycle::Tree),
         ),
+        case(
+            "serial/check check_tree: a group is no tree",
+            tree(),
+            check("wr0(x)^0 wr1(x)^1 wr2(x)^2", &[&[0, 1, 2]], NoCycle::Tree),
+        ),
+        // What leaves the group says nothing about its points.
+        case(
+            no_points,
+            super::transactions::check(
+                &format!("{points_text} fn0^2 fn1^3 rd2(s)^4"),
+                EXACT,
+                &groups(&[&[0, 1, 2, 3], &[4]], NoCycle::Points(vec![1, 2, 4, 6])),
+            ),
+            points(EXACT, &[1, 2, 4, 7]),
+        ),
     ]
 }
 
@@ -246,6 +312,7 @@ fn refuted() -> Vec<Case> {
         case(unknown, good(), with(&|r| r.clauses.push(vec![7]))),
         case(unknown, good(), with(&|r| r.clauses.push(vec![0]))),
         case(no_clause, good(), with(&|r| r.clauses.push(vec![1]))),
+        case(no_clause, good(), with(&|r| r.clauses.push(vec![1, 3, 5]))),
         case(no_clause, good(), with(&|r| r.clauses.push(vec![]))),
         case(no_clause, good(), with(&|r| r.clauses.push(vec![-1, 3]))),
         case(no_clause, good(), with(&|r| r.clauses.push(vec![-3, 1]))),
@@ -401,4 +468,15 @@ fn reads_overtake_stores() {
     assert_eq!(check(Conflicts::Tso(EXACTLY), &[0, 1]), Ok(()));
     assert_eq!(check(Conflicts::Tso(EXACTLY), &[1, 0]), Ok(()));
     assert!(check(Conflicts::TsoPo, &[1, 0]).is_err());
+}
+
+/// A run starts as the program says.
+#[test]
+fn runs_that_start_elsewhere() {
+    let mut schedule = run(RELAXED);
+    schedule.init = vec![5, 0];
+    let (evidence, cycle) = (Evidence::Run(schedule), TxnCycle(vec![(1, 5), (3, 4)]));
+    let asked = (Model::Tso, EXACTLY);
+    let said = transactions(&sb(), &marked(), asked, &Verdict::Violated, &evidence, Some(&cycle));
+    assert_eq!(said, Err(Rejected::Start));
 }
