@@ -133,7 +133,7 @@ impl Hashes {
     /// Where the rest of a hash is in a bucket, or would be.
     fn find(&self, bucket: usize, rest: u64) -> Result<usize, usize> {
         let len = self.buckets[bucket].len() / self.each;
-        let mut at = (u128::from(rest) * len as u128 >> (self.bits - self.first)) as usize;
+        let mut at = ((u128::from(rest) * len as u128) >> (self.bits - self.first)) as usize;
         while at > 0 && self.rest(bucket, at - 1) >= rest {
             at -= 1;
         }
