@@ -162,6 +162,28 @@ pub(crate) struct Checkpoint {
     pub(crate) resume: Option<PathBuf>,
 }
 
+/// For searches that may take less memory.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Thrift {
+    /// Keep a hash of each state instead of the state; what is not found then is no proof [default bits: 64].
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "64",
+        value_parser = clap::value_parser!(u32).range(40..=64), help_heading = "Memory",
+        long_help = "Keep a hash of each state instead of the state, of 40 to 64 bits [default: 64]. A state \
+whose hash is that of another is left out, and how probable that is gets printed. A violation is as certain as without; if \
+nothing is found, the answer is unknown (exit code 3).")]
+    pub(crate) hash_compact: Option<u32>,
+    /// Put states that --memory has no room for into files in this folder; slower, but the same answer.
+    #[arg(long, value_name = "FOLDER", help_heading = "Memory")]
+    pub(crate) disk: Option<PathBuf>,
+}
+
+impl Thrift {
+    /// Whether anything of it was typed.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.hash_compact.is_some() || self.disk.is_some()
+    }
+}
+
 /// For what can be done side by side.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Threads {

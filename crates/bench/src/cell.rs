@@ -162,6 +162,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Loops => "loops",
                 Limit::Updates => "updates",
                 Limit::Uncontrolled => "uncontrolled",
+                Limit::Hashes(_) => "hashes",
                 Limit::Interrupted => "interrupted",
                 Limit::Process { .. } => "process",
             }

@@ -6,7 +6,8 @@ use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{
-    Decide, Robust, TriangularRaceFree, robust, robust_kept, robust_together, triangular_race_free,
+    Decide, Robust, TriangularRaceFree, robust, robust_kept, robust_thrifty, robust_together,
+    triangular_race_free,
 };
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::Parsed;
@@ -20,7 +21,7 @@ use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
-use weakspot_jobs::sweep;
+use weakspot_jobs::{scratch::thrifty, sweep};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
@@ -79,6 +80,9 @@ fn ask_model(
     let listener = &mut Listener::new();
     let asked = match args.trf {
         false => match (&args.common.processes, args.common.shared.kept_search()) {
+            (None, None) if let Some(thrift) = &args.common.thrift => {
+                thrifty(thrift, |thrift| robust_thrifty(program, model, thrift, limits, listener))
+            }
             (None, None) => robust(program, model, decide, limits, listener),
             (None, Some(at)) => {
                 checkpoint::ask(job, at, ("robust", model), source, limits, |keep| {

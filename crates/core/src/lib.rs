@@ -25,6 +25,7 @@ pub use evidence::abstraction::Abstraction;
 pub use evidence::certified::{Certification, Certified, Claim, Effort, FenceClaim, TxnClaim};
 pub use evidence::fence_proof::{Clause, FenceCosts, FencesClaimed};
 pub use evidence::lrat::{LratError, LratStep, lrat};
+pub use evidence::omission::Omission;
 pub use evidence::verdict::{Evidence, Limit, LostProcess, Verdict, Violation};
 pub use evidence::{certify, fence_proof, monitors, reference, why_not};
 pub use execution::delayed_source::DelayedSource;

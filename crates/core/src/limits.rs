@@ -88,6 +88,8 @@ pub struct Snapshot {
     pub frontier: u64,
     /// Bytes in use.
     pub memory: u64,
+    /// States that are kept, if these are what takes the memory; else 0.
+    pub kept: u64,
 }
 
 /// Hears from a search while it runs. Engines never print.

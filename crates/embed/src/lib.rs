@@ -116,9 +116,9 @@ impl fmt::Display for Error {
                 write!(f, "the program faults: {:?}", failure.kind)
             }
             Error::Program(NoAnswer::NotApplicable(why)) => f.write_str(why),
-            Error::Program(NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why)) => {
-                f.write_str(why)
-            }
+            Error::Program(
+                NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why) | NoAnswer::NotStored(why),
+            ) => f.write_str(why),
             Error::Program(NoAnswer::Rejected(rejected)) | Error::Rejected(rejected) => {
                 write!(f, "the answer did not pass its own check: {rejected}")
             }

@@ -57,6 +57,8 @@ pub enum NoAnswer {
     NotApplicable(&'static str),
     /// The processes that were to answer together did not come together; why.
     NotTogether(String),
+    /// Files could not be written or read that a search has put states into; why.
+    NotStored(String),
     /// The search cannot go on from what was kept of it; why.
     NotResumed(String),
 }

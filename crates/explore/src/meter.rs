@@ -14,6 +14,8 @@ pub struct Meter<'a> {
     last_look: Instant,
     /// States visited.
     pub states: u64,
+    /// States that are kept.
+    pub(crate) kept: u64,
     /// Bytes in use besides those that the search at work knows of.
     pub(crate) held: u64,
 }
@@ -36,8 +38,14 @@ impl<'a> Meter<'a> {
             interval: 1,
             last_look: now,
             states: 0,
+            kept: 0,
             held: 0,
         }
+    }
+
+    /// The bytes that may be in use, as [`Meter::work`] hears of them; `None` for no limit.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.limits.memory_left().map(|bytes| (bytes / 13 * 12).saturating_sub(self.held))
     }
 
     /// So many bytes are about to be taken: whether they may be.
@@ -71,7 +79,8 @@ impl<'a> Meter<'a> {
         let (frontier, memory) = usage();
         // What the allocator and the process itself take comes on top.
         let memory = (memory + self.held) * 13 / 12;
-        let go_on = self.progress.tick(Snapshot { states: self.states, frontier, memory });
+        let go_on =
+            self.progress.tick(Snapshot { states: self.states, frontier, memory, kept: self.kept });
         // What the look takes is no work.
         self.last_look = Instant::now();
         if !go_on {

@@ -12,6 +12,7 @@ use crate::keep::Keep;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::team::Team;
+use crate::thrift::Thrift;
 use crate::tso::{dual, lazy, portfolio};
 
 /// How a question is decided.
@@ -64,6 +65,29 @@ pub fn reach_together(
     }
     let limits = limits.begin();
     let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let answer = safety::reach(program, plan, &limits, progress)?;
+    answer.certified(program, Model::Sc, &limits)
+}
+
+/// [`reach`] under SC with less memory.
+///
+/// # Errors
+///
+/// As for a search that takes more; also where the question takes another search than that of SC's states.
+pub fn reach_thrifty(
+    program: &Program,
+    thrift: Thrift<'_>,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Reach>, NoAnswer> {
+    if !program.wides.is_empty() || !safety::answers_condition(program) {
+        return Err(NoAnswer::NotApplicable(
+            "this program is not for --hash-compact and --disk: its accesses have different widths, or its condition \
+             asks whether there is a final state, or about registers",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { thrift: Some(thrift), ..Plan::breadth_first(limits.workers) };
     let answer = safety::reach(program, plan, &limits, progress)?;
     answer.certified(program, Model::Sc, &limits)
 }

@@ -459,8 +459,8 @@ impl<T> Job<'_, T> {
                 self.refuse_at(model, source, &failure_diagnostic(program, names, &failure));
             }
             NoAnswer::NotApplicable(why) => self.refuse(model, why, None, None),
-            NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why) => {
-                self.refuse(model, &why, None, None);
+            NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why) | NoAnswer::NotStored(why) => {
+                self.refuse(model, &why, None, None)
             }
             NoAnswer::Rejected(rejected) => {
                 let model = model.or(self.models.first().copied()).unwrap_or(Model::Sc);

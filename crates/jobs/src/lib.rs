@@ -38,6 +38,7 @@ pub mod output;
 pub mod part;
 pub mod pool;
 pub mod reached;
+pub mod scratch;
 pub mod signed;
 pub mod stepped;
 pub mod sweep;

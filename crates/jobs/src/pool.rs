@@ -56,6 +56,9 @@ impl<T> Default for Answer<T> {
 static WORKING: AtomicU64 = AtomicU64::new(1);
 static STATES: AtomicU64 = AtomicU64::new(0);
 static MEMORY: AtomicU64 = AtomicU64::new(0);
+/// States that the last search has kept, as far as it is known, and the memory that this took.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+static KEPT_BYTES: AtomicU64 = AtomicU64::new(0);
 static FRONTIER: AtomicU64 = AtomicU64::new(0);
 /// States per second.
 static RATE: AtomicU64 = AtomicU64::new(0);
@@ -309,11 +312,9 @@ fn print<I: Named, T>(
                     News::End(time) => {
                         ended = true;
                         if shared.verbose {
-                            eprintln!(
-                                "{}: {:.3} s",
-                                inputs[said.inputs].name(),
-                                time.as_secs_f64()
-                            );
+                            let name = inputs[said.inputs].name();
+                            let memory = kept(inputs.len());
+                            eprintln!("{name}: {:.3} s{memory}", time.as_secs_f64());
                         }
                     }
                 }
@@ -482,7 +483,7 @@ impl Listener {
     /// From now on.
     pub fn new() -> Listener {
         let (course, states, noted) = (Course::default(), 0, Duration::ZERO);
-        for figure in [&STATES, &SEARCHING] {
+        for figure in [&STATES, &SEARCHING, &KEPT] {
             figure.store(0, Ordering::Relaxed);
         }
         Listener { since: Instant::now(), course, states, noted }
@@ -525,6 +526,10 @@ impl Progress for Listener {
             STATES.store(snapshot.states, Ordering::Relaxed);
             MEMORY.store(snapshot.memory, Ordering::Relaxed);
         }
+        if snapshot.kept > 0 {
+            KEPT.store(snapshot.kept, Ordering::Relaxed);
+            KEPT_BYTES.store(snapshot.memory, Ordering::Relaxed);
+        }
         !interrupt::asked()
     }
 }
@@ -553,6 +558,20 @@ pub fn follow_executions(strategy: &'static str, [executions, steps, findings]: 
 /// For the progress line: how often a test was run on this CPU.
 pub fn follow_runs(runs: u64) {
     RUNS.store(runs, Ordering::Relaxed);
+}
+
+/// What the last search took per state, if it was large enough to tell and there is one input: several search side by
+/// side.
+fn kept(inputs: usize) -> String {
+    let [kept, memory] = [&KEPT, &KEPT_BYTES].map(|f| f.load(Ordering::Relaxed));
+    match (inputs, kept) {
+        (1, 10_000..) => format!(
+            "; {kept} states in {:.1} MiB, {:.1} bytes each",
+            memory as f64 / f64::from(1 << 20),
+            memory as f64 / kept as f64
+        ),
+        _ => String::new(),
+    }
 }
 
 /// From now on the progress line is about histories.

@@ -29,7 +29,7 @@ impl<'a> Meter<'a> {
         self.done += INTERVAL - self.until_look + units;
         self.until_look = INTERVAL;
         let memory = memory();
-        if !self.progress.tick(Snapshot { states: self.done, frontier: 0, memory }) {
+        if !self.progress.tick(Snapshot { states: self.done, memory, ..Snapshot::default() }) {
             return Err(Limit::Interrupted);
         }
         self.limits.check(memory)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
-use weakspot_core::{Limit, LostProcess, ThreadId};
+use weakspot_core::{Limit, LostProcess, Omission, ThreadId};
 
 use crate::line::{line, seconds};
 
@@ -45,6 +45,14 @@ pub struct LimitJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_omitted: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    omission_probability: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
@@ -70,6 +78,10 @@ impl LimitJson {
             steps: None,
             process: None,
             lost: None,
+            bits: None,
+            kept: None,
+            expected_omitted: None,
+            omission_probability: None,
             message: None,
         };
         match limit {
@@ -98,6 +110,13 @@ impl LimitJson {
             Limit::Loops => none("loops"),
             Limit::Updates => none("updates"),
             Limit::Uncontrolled => none("uncontrolled"),
+            Limit::Hashes(omission) => LimitJson {
+                bits: Some(omission.bits),
+                kept: Some(omission.states),
+                expected_omitted: Some(omission.expected()),
+                omission_probability: Some(omission.probability()),
+                ..none("hashes")
+            },
         }
     }
 }
@@ -135,6 +154,10 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "loops" => Limit::Loops,
         "updates" => Limit::Updates,
         "uncontrolled" => Limit::Uncontrolled,
+        "hashes" => Limit::Hashes(Omission {
+            states: json.get("kept")?.as_u64()?,
+            bits: u32::try_from(json.get("bits")?.as_u64()?).ok()?,
+        }),
         "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
         "silent" => Limit::Silent,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
@@ -170,6 +193,7 @@ mod tests {
             Limit::Loops,
             Limit::Updates,
             Limit::Uncontrolled,
+            Limit::Hashes(Omission { states: 8_677_463, bits: 48 }),
         ];
         for limit in limits {
             let json = serde_json::from_str(&limit_json(&limit)).expect("JSON");

@@ -237,6 +237,7 @@ impl SerialArgs {
             language: self.language,
             options: COptions::default(),
             processes: None,
+            thrift: None,
             shared: self.shared.clone(),
         }
     }

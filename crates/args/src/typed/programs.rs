@@ -90,6 +90,8 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "ALGORITHM")]
     pub(crate) algorithm: Option<ReachAlgorithm>,
     #[command(flatten)]
+    pub(crate) thrift: super::Thrift,
+    #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]
     pub(crate) checkpoint: super::Checkpoint,
@@ -157,6 +159,8 @@ pub(crate) struct Robust {
     /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
     #[arg(long)]
     pub(crate) trf: bool,
+    #[command(flatten)]
+    pub(crate) thrift: super::Thrift,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]

@@ -9,6 +9,7 @@ pub(crate) mod inductive;
 pub(crate) mod live;
 pub(crate) mod lrat;
 pub mod monitors;
+pub(crate) mod omission;
 pub(crate) mod packing;
 pub(crate) mod pending;
 pub(crate) mod quiet;

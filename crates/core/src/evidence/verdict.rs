@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::ThreadId;
 use crate::evidence::abstraction::Abstraction;
 use crate::evidence::inductive::StateSet;
+use crate::evidence::omission::Omission;
 use crate::machine::{Failure, Schedule};
 
 /// The answer to one question.
@@ -112,4 +113,6 @@ pub enum Limit {
     Updates,
     /// The program did something that cannot be controlled.
     Uncontrolled,
+    /// The search came to its end, but kept only hashes of states, so that it may have taken one for another.
+    Hashes(Omission),
 }

@@ -277,6 +277,7 @@ impl Progress for Report<'_> {
             states: self.shared.states.load(Ordering::Relaxed) + sum(|w| &w.states),
             frontier: sum(|w| &w.frontier),
             memory: sum(|w| &w.memory),
+            kept: 0,
         };
         if self.listener.as_mut().is_some_and(|listener| !listener.tick(all)) {
             self.shared.end(Limit::Interrupted);

@@ -23,6 +23,7 @@ use crate::robust::tidy::tidy;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::team::Team;
+use crate::thrift::Thrift;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -133,6 +134,34 @@ pub fn robust_kept(
     }
     let limits = limits.begin();
     let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
+    let answer = match at_a_glance(program, model) {
+        Some(answer) => answer,
+        None => pending::robust(program, model, plan, &limits, progress)?,
+    };
+    let answer = tidied(program, model, answer, &limits);
+    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+}
+
+/// [`robust`] with less memory. [`Decide::Pending`] is what it does.
+///
+/// # Errors
+///
+/// As for a search that takes more; also where robustness takes another search than that.
+pub fn robust_thrifty(
+    program: &Program,
+    model: Model,
+    thrift: Thrift<'_>,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Robust>, NoAnswer> {
+    if !program.wides.is_empty() || !pending::is_for(program, model) {
+        return Err(NoAnswer::NotApplicable(
+            "this program is not for --hash-compact and --disk: its accesses have different widths, its atomic blocks \
+             depend on values under PSO, or it has too many threads",
+        ));
+    }
+    let limits = limits.begin();
+    let plan = Plan { thrift: Some(thrift), ..Plan::breadth_first(limits.workers) };
     let answer = match at_a_glance(program, model) {
         Some(answer) => answer,
         None => pending::robust(program, model, plan, &limits, progress)?,

@@ -15,7 +15,9 @@ use crate::answer::NoAnswer;
 use crate::keep::{In, Keep, NotKept, Out};
 use crate::meter::Meter;
 use crate::sc::frame::{Fields, Frame};
-use crate::sc::packed::{Ended, Found, Onlooker, Plan, Shard, Standing, Successors, System, go_on};
+use crate::sc::packed::{
+    Ended, Found, Onlooker, Plan, Shard, Standing, States, Successors, System, go_on,
+};
 use crate::sc::threads::Threads;
 use crate::sc::wire::Framed;
 

@@ -15,6 +15,8 @@ pub(crate) mod safety;
 pub(crate) mod spread;
 pub(crate) mod symmetry;
 pub(crate) mod threads;
+#[cfg(test)]
+mod thrifty_tests;
 pub(crate) mod walk;
 pub(crate) mod wire;
 pub(crate) mod word;

@@ -1,22 +1,28 @@
 //! Explicit search over packed states, by one or several workers.
 
+mod compact;
+mod disk;
 mod entries;
 mod form;
 mod halves;
+mod hashes;
 mod index;
 mod links;
 mod outbox;
+mod queue;
 mod search;
 mod shard;
 mod shared;
 mod store;
 mod system;
 
+pub(crate) use compact::{Next, Retraced, search_compact};
+pub(crate) use disk::search_on_disk;
 pub(crate) use links::ROOT;
 pub(crate) use outbox::{Outbox, among};
 pub(crate) use search::{Found, Onlooker, Plan, Standing, Worker, go_on, search};
 #[cfg(test)]
 pub(crate) use shard::Order;
-pub(crate) use shard::Shard;
+pub(crate) use shard::{Shard, States};
 pub(crate) use shared::{Ended, Shared};
 pub(crate) use system::{Expanded, Sleep, Successors, System};

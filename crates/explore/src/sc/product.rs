@@ -26,7 +26,7 @@ use crate::sc::moves::{
     past_fences, retry, run_block, steps_of,
 };
 use crate::sc::normal::Normal;
-use crate::sc::packed::{Expanded, Sleep, Successors, System};
+use crate::sc::packed::{Expanded, Next, Retraced, Sleep, Successors, System};
 use crate::sc::symmetry::Symmetry;
 use crate::sc::threads::{Act, ActKind, Missing, Threads};
 use crate::sc::walk::full;
@@ -332,6 +332,26 @@ impl<'p, W: Watch> Product<'p, W> {
         }
     }
 
+    /// All normal forms of a row: which one a search has depends on who is asleep, if threads look alike.
+    fn normal_forms(&self, threads: &mut Threads<'p>, row: Vec<u32>, out: &mut Vec<Vec<u32>>) {
+        let ask = |threads: &Threads<'p>| self.symmetry.ties(threads, self.frame, &W::FIELDS, &row);
+        let ties = retry(threads, &mut { ask }).unwrap_or(0);
+        let (first, mut asleep) = (out.len(), 0);
+        loop {
+            let normal = retry(threads, &mut |threads| self.normal(threads, &row, asleep));
+            if let Ok(normal) = normal {
+                let form = normal.map_or_else(|| row.clone(), |normal| normal.row);
+                if !out[first..].contains(&form) {
+                    out.push(form);
+                }
+            }
+            asleep = asleep.wrapping_sub(ties) & ties;
+            if asleep == 0 {
+                return;
+            }
+        }
+    }
+
     /// Which of some rows has the normal form `normal`, and where its threads are there.
     fn find(
         &self,
@@ -421,6 +441,29 @@ impl<'p, W: Watch> Product<'p, W> {
                 }
             }
         }
+    }
+}
+
+impl<'p, W: Watch> Retraced for Product<'p, W> {
+    fn next_rows(&self, threads: &mut Threads<'p>, row: &[u32]) -> Next {
+        let found = loop {
+            let row = full(self, threads, row);
+            let mut found = WithSteps::new();
+            match self.moves(threads, &row, None, &mut found) {
+                Ok(()) => break found,
+                Err(Stopped::Goal(..)) => return Next::Goal,
+                Err(Stopped::Missing(missing)) => {
+                    if threads.resolve(missing).is_err() {
+                        return Next::Rows(Vec::new());
+                    }
+                }
+            }
+        };
+        let mut rows = Vec::new();
+        for (row, _) in found {
+            self.normal_forms(threads, row, &mut rows);
+        }
+        Next::Rows(rows)
     }
 }
 

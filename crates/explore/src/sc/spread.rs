@@ -18,14 +18,15 @@ use crate::answer::NoAnswer;
 use crate::meter::Meter;
 use crate::sc::kept::search_kept;
 use crate::sc::packed::{
-    Ended, Expanded, Found, Outbox, Plan, ROOT, Shard, Shared, Sleep, Successors, System, Worker,
-    among, search,
+    Ended, Expanded, Found, Outbox, Plan, ROOT, Retraced, Shard, Shared, Sleep, States, Successors,
+    System, Worker, among, search, search_compact, search_on_disk,
 };
 use crate::sc::recent::Recent;
 use crate::sc::threads::Threads;
 use crate::sc::wire::{Framed, Garbled, Hashes, Packet, Reader};
 use crate::sc::word::{Why, Word};
 use crate::team::{Link, Team};
+use crate::thrift::Thrift;
 
 /// [`search`], by the processes of the plan's team if it has one, or kept where the plan says.
 pub(crate) fn search_together<'p, S>(
@@ -36,8 +37,29 @@ pub(crate) fn search_together<'p, S>(
     meter: &mut Meter<'_>,
 ) -> Result<Found<Threads<'p>>, NoAnswer>
 where
-    S: System<Tables = Threads<'p>> + Framed,
+    S: Retraced<Tables = Threads<'p>> + Framed,
 {
+    if let Some(thrift) = plan.thrift {
+        let initial = match initial {
+            Ok(initial) => initial,
+            Err(limit) => {
+                return Ok(Found {
+                    ended: Ended::Limit(limit),
+                    tables,
+                    states: 0,
+                    kept: Vec::new(),
+                });
+            }
+        };
+        return match thrift {
+            Thrift::Hashes(bits) => {
+                Ok(search_compact(system, tables, initial, (plan, bits), meter))
+            }
+            Thrift::Disk(scratch) => {
+                search_on_disk(system, tables, initial, (plan, scratch), meter)
+            }
+        };
+    }
     if let Some(keep) = plan.keep {
         return search_kept(system, tables, initial, plan, keep, meter);
     }

@@ -160,7 +160,8 @@ fn race(
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     let (states, frontier) = (track.sum(0), track.sum(1));
-                    if !progress.tick(Snapshot { states, frontier, memory: track.sum(2) }) {
+                    if !progress.tick(Snapshot { states, frontier, memory: track.sum(2), kept: 0 })
+                    {
                         interrupted = !track.stop.swap(true, Ordering::Relaxed) || interrupted;
                     }
                 }
@@ -211,7 +212,7 @@ impl Lane<'_> {
 impl Progress for Lane<'_> {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
         let Track { limits, stop, running, counts } = self.track;
-        let Snapshot { states, frontier, memory } = snapshot;
+        let Snapshot { states, frontier, memory, .. } = snapshot;
         for (count, now) in counts[self.lane].iter().zip([states, frontier, memory]) {
             count.store(now, Ordering::Relaxed);
         }

@@ -45,7 +45,9 @@ fn dual(program: &Program, model: Model) -> Said {
         Err(NoAnswer::Fault(_)) => Said::Faults,
         Err(NoAnswer::Rejected(why)) => panic!("{why}"),
         Err(NoAnswer::NotApplicable(why)) => panic!("{why}"),
-        Err(NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why)) => panic!("{why}"),
+        Err(NoAnswer::NotTogether(why) | NoAnswer::NotResumed(why) | NoAnswer::NotStored(why)) => {
+            panic!("{why}")
+        }
     }
 }
 

@@ -202,7 +202,7 @@ impl Meter<'_> {
         if self.work / OFTEN == before {
             return Ok(());
         }
-        let snapshot = Snapshot { states: self.work, frontier: 0, memory: self.bytes };
+        let snapshot = Snapshot { states: self.work, memory: self.bytes, ..Snapshot::default() };
         if !self.progress.tick(snapshot) {
             return Err(Limit::Interrupted);
         }

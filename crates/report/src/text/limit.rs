@@ -77,6 +77,14 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
                 .to_owned()
         }
         Limit::Uncontrolled => "the program does something that cannot be controlled".to_owned(),
+        Limit::Hashes(omission) => format!(
+            "of {} only hashes of {} bits were kept, which is no proof: some state was left out with a \
+             probability of {:.1e} (expected to be left out: {:.1e})",
+            crate::text::show::counted(omission.states, "state"),
+            omission.bits,
+            omission.probability(),
+            omission.expected(),
+        ),
     }
 }
 
@@ -140,6 +148,12 @@ mod tests {
         );
         check(&Limit::Interrupted, "the search was interrupted");
         check(&Limit::Torn(96), "the log is torn at offset 96");
+        let omission = weakspot_core::Omission { states: 8_677_463, bits: 64 };
+        check(
+            &Limit::Hashes(omission),
+            "of 8,677,463 states only hashes of 64 bits were kept, which is no proof: some state was left \
+             out with a probability of 2.0e-6 (expected to be left out: 2.0e-6)",
+        );
         check(&Limit::Window(100_000), "only windows of 100,000 operations were checked");
     }
 }

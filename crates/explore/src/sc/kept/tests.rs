@@ -63,7 +63,7 @@ impl Progress for Impatient {
 const LIMITS: Limits = Limits { buffer: 0, memory: Some(4 << 20), ..Limits::UNLIMITED };
 
 fn plan(workers: usize, keep: Option<&dyn Keep>) -> Plan<'_> {
-    Plan { order: Order::Breadth, workers, large: 4, team: None, keep }
+    Plan { order: Order::Breadth, workers, large: 4, team: None, keep, thrift: None }
 }
 
 /// What a search comes to.

@@ -1,5 +1,7 @@
 //! What is kept of each state: a key, and who is asleep, in as few bytes as these need so far.
 
+use crate::keep::{In, NotKept, Out};
+
 /// What keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyBits {
@@ -172,6 +174,31 @@ impl Entries {
         let mask = u128::from(low(bits)) << (from % 8);
         let whole = u128::from_le_bytes(bytes) & !mask | u128::from(value) << (from % 8);
         place.copy_from_slice(&whole.to_le_bytes());
+    }
+}
+
+impl Entries {
+    /// Writes all of it as it is.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
+        let first = self.first.map_or(0, |first| first + 1);
+        [self.key, first, self.sleep, self.each as u32, self.len]
+            .into_iter()
+            .for_each(|n| out.number(n.into()));
+        self.chunks.iter().for_each(|chunk| out.bytes(chunk));
+    }
+
+    /// Reads this.
+    pub(crate) fn load_all(from: &mut In<'_>) -> Result<Entries, NotKept> {
+        let mut number = || from.at_most(u32::MAX);
+        let (key, first, sleep) = (number()?, number()?, number()?);
+        let (each, len) = (number()? as usize, number()?);
+        let mut chunks = Vec::new();
+        for _ in 0..(len as usize).div_ceil(CHUNK) {
+            let mut chunk = vec![0; CHUNK * each + WHOLE];
+            from.bytes(&mut chunk)?;
+            chunks.push(chunk);
+        }
+        Ok(Entries { key, first: first.checked_sub(1), sleep, each, chunks, len })
     }
 }
 

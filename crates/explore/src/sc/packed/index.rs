@@ -8,6 +8,8 @@
 
 use prefetch_index::prefetch_index;
 
+use crate::keep::{In, NotKept, Out};
+
 /// Slots that share a line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -107,6 +109,34 @@ impl Index {
     }
 }
 
+impl Index {
+    /// Writes all of it as it is.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
+        [self.lines.len() as u64, self.bits.into(), self.room.into()]
+            .into_iter()
+            .for_each(|n| out.number(n));
+        let slots = self.lines.iter().flat_map(|line| line.0);
+        slots.for_each(|slot| out.bytes(&slot.to_le_bytes()));
+    }
+
+    /// Reads this.
+    pub(crate) fn load(from: &mut In<'_>) -> Result<Index, NotKept> {
+        let lines = from.number()? as usize;
+        let (bits, room) = (from.at_most(u32::MAX)?, from.at_most(u32::MAX)?);
+        let mut index = Index { lines: Vec::with_capacity(lines), bits, room };
+        for _ in 0..lines {
+            let mut bytes = [0; size_of::<Line>()];
+            from.bytes(&mut bytes)?;
+            let mut line = [0; 16];
+            for (slot, bytes) in line.iter_mut().zip(bytes.as_chunks().0) {
+                *slot = u32::from_le_bytes(*bytes);
+            }
+            index.lines.push(Line(line));
+        }
+        Ok(index)
+    }
+}
+
 /// How many lines there are when there are more than `len` numbers: twice as many as are needed where that
 /// is little memory, else a third more.
 fn lines_for(len: u32) -> usize {
@@ -116,7 +146,7 @@ fn lines_for(len: u32) -> usize {
 }
 
 /// With fewer numbers than this, memory does not matter.
-const LITTLE: u32 = 1 << 17;
+const LITTLE: u32 = 1 << 13;
 
 fn low(bits: u32) -> u32 {
     ((1u64 << bits) - 1) as u32

@@ -4,6 +4,8 @@
 //! found from the same state or the next few. Kept is the distance from the last parent that the same
 //! worker has named, in pieces of three bits. To know one parent, those before it in its block are read.
 
+use crate::keep::{In, NotKept, Out};
+
 /// The parent of an initial state.
 pub(crate) const ROOT: u32 = u32::MAX;
 
@@ -37,6 +39,11 @@ impl Links {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.pieces.capacity() + self.starts.capacity() * 8
     }
@@ -59,7 +66,13 @@ impl Links {
         loop {
             let piece = (code & 7) as u8 | u8::from(code > 7) << 3;
             match self.count.is_multiple_of(2) {
-                true => self.pieces.push(piece),
+                true => {
+                    // What is free is memory that states could have.
+                    if self.pieces.len() == self.pieces.capacity() {
+                        self.pieces.reserve_exact(64 + self.pieces.len() / 8);
+                    }
+                    self.pieces.push(piece);
+                }
                 false => *self.pieces.last_mut().unwrap_or(&mut 0) |= piece << 4,
             }
             self.count += 1;
@@ -68,6 +81,30 @@ impl Links {
                 return;
             }
         }
+    }
+
+    /// Writes all of it as it is.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
+        out.number(self.len.into());
+        out.number(self.count);
+        out.bytes(&self.pieces);
+        self.starts.iter().for_each(|start| out.bytes(&start.to_le_bytes()));
+        self.last.iter().for_each(|&last| out.number(last.into()));
+    }
+
+    /// Reads this, for so many workers.
+    pub(crate) fn load(from: &mut In<'_>, workers: u32) -> Result<Links, NotKept> {
+        let (len, count) = (from.at_most(u32::MAX)?, from.number()?);
+        let mut pieces = vec![0; count.div_ceil(2) as usize];
+        from.bytes(&mut pieces)?;
+        let mut starts = Vec::new();
+        for _ in 0..len.div_ceil(BLOCK) {
+            let mut bytes = [0; 8];
+            from.bytes(&mut bytes)?;
+            starts.push(u64::from_le_bytes(bytes));
+        }
+        let last = (0..workers).map(|_| from.at_most(u32::MAX)).collect::<Result<_, _>>()?;
+        Ok(Links { workers, pieces, len, count, starts, last })
     }
 
     /// The parent of a state.

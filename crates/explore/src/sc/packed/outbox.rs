@@ -6,12 +6,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-use super::shard::Shard;
+use super::shard::{Shard, States};
 use super::shared::Shared;
 use super::system::{Successors, System};
 
 /// Where a worker's successors go, and how a level ends.
-pub(crate) trait Outbox<S: System> {
+pub(crate) trait Outbox<S: System, H = Shard> {
     /// Whether every state belongs to this worker.
     const ALONE: bool = false;
 
@@ -29,14 +29,14 @@ pub(crate) trait Outbox<S: System> {
     );
 
     /// Sends what waits for others if it is much, and inserts what they have sent.
-    fn exchange(&mut self, shared: &Shared<'_, S>, shard: &mut Shard);
+    fn exchange(&mut self, shared: &Shared<'_, S>, shard: &mut H);
 
     /// This worker has expanded so many states in this level, and no more will follow.
-    fn end_level(&mut self, shared: &Shared<'_, S>, shard: &mut Shard, expanded: u64);
+    fn end_level(&mut self, shared: &Shared<'_, S>, shard: &mut H, expanded: u64);
 
     /// Whether there is another level, once all workers have ended this one and everything that was
     /// sent is inserted; `None` if this takes longer.
-    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut Shard) -> Option<bool>;
+    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut H) -> Option<bool>;
 
     /// The bytes that wait here.
     fn bytes(&self) -> usize {
@@ -50,7 +50,7 @@ pub(super) struct Alone {
     pub(super) large: u32,
 }
 
-impl<S: System> Outbox<S> for Alone {
+impl<S: System, H: States> Outbox<S, H> for Alone {
     const ALONE: bool = true;
 
     fn place(&self) -> (u32, u32) {
@@ -59,12 +59,12 @@ impl<S: System> Outbox<S> for Alone {
 
     fn sort(&mut self, _: &Shared<'_, S>, _: &S::Tables, _: &Successors, _: &mut Successors) {}
 
-    fn exchange(&mut self, _: &Shared<'_, S>, _: &mut Shard) {}
+    fn exchange(&mut self, _: &Shared<'_, S>, _: &mut H) {}
 
-    fn end_level(&mut self, _: &Shared<'_, S>, _: &mut Shard, _: u64) {}
+    fn end_level(&mut self, _: &Shared<'_, S>, _: &mut H, _: u64) {}
 
-    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut Shard) -> Option<bool> {
-        Some(shard.has_more() && shard.store.len() < self.large && !shared.is_stopped())
+    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut H) -> Option<bool> {
+        Some(shard.has_more() && shard.len() < self.large && !shared.is_stopped())
     }
 }
 
@@ -116,7 +116,7 @@ impl Mail<'_> {
     }
 
     /// Inserts what others have sent.
-    fn collect(&mut self, shard: &mut Shard) {
+    fn collect(&mut self, shard: &mut impl States) {
         let mail = &self.post.boxes[self.index as usize];
         let mut mail = mail.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = std::mem::take(&mut *mail);
@@ -125,7 +125,7 @@ impl Mail<'_> {
     }
 }
 
-impl<S: System> Outbox<S> for Mail<'_> {
+impl<S: System, H: States> Outbox<S, H> for Mail<'_> {
     fn place(&self) -> (u32, u32) {
         (self.out.len() as u32, self.index)
     }
@@ -139,16 +139,16 @@ impl<S: System> Outbox<S> for Mail<'_> {
         }
     }
 
-    fn exchange(&mut self, _: &Shared<'_, S>, shard: &mut Shard) {
+    fn exchange(&mut self, _: &Shared<'_, S>, shard: &mut H) {
         self.send(PARCEL);
         self.collect(shard);
     }
 
-    fn end_level(&mut self, _: &Shared<'_, S>, _: &mut Shard, _: u64) {
+    fn end_level(&mut self, _: &Shared<'_, S>, _: &mut H, _: u64) {
         self.send(1);
     }
 
-    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut Shard) -> Option<bool> {
+    fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut H) -> Option<bool> {
         let Post { barrier, more, .. } = self.post;
         barrier.wait();
         self.collect(shard);

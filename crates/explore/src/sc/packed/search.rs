@@ -16,12 +16,13 @@ use weakspot_core::Limit;
 
 use super::links::ROOT;
 use super::outbox::{Alone, Mail, Outbox, Post, owner};
-use super::shard::{Order, Shard, deal_out};
+use super::shard::{Order, Shard, States, deal_out};
 use super::shared::{Ended, Shared};
 use super::system::{Expanded, Successors, System};
 use crate::keep::Keep;
 use crate::meter::Meter;
 use crate::team::Team;
+use crate::thrift::Thrift;
 
 /// How a search goes about its work.
 #[derive(Clone, Copy)]
@@ -35,11 +36,13 @@ pub(crate) struct Plan<'t> {
     pub(crate) team: Option<&'t dyn Team>,
     /// Where the search is kept, if it is.
     pub(crate) keep: Option<&'t dyn Keep>,
+    /// How states are kept, if it is not each with its row in memory.
+    pub(crate) thrift: Option<Thrift<'t>>,
 }
 
 impl Plan<'_> {
     pub(crate) fn breadth_first(workers: usize) -> Plan<'static> {
-        Plan { order: Order::Breadth, workers, large: 20_000, team: None, keep: None }
+        Plan { order: Order::Breadth, workers, large: 20_000, team: None, keep: None, thrift: None }
     }
 }
 
@@ -60,10 +63,10 @@ const WIDE: usize = 1 << 20;
 const SLOW: Duration = Duration::from_millis(10);
 
 /// One worker with its shard.
-pub(crate) struct Worker<O> {
+pub(crate) struct Worker<O, H = Shard> {
     /// Which one of this process.
     thread: usize,
-    pub(crate) shard: Shard,
+    pub(crate) shard: H,
     pub(crate) outbox: O,
     /// Successors that belong here.
     own: Successors,
@@ -182,7 +185,7 @@ impl Standing {
     }
 
     /// The same with another number of shards.
-    fn deal_out(&mut self, workers: usize) {
+    pub(super) fn deal_out(&mut self, workers: usize) {
         let workers = workers as u32;
         let shards = std::mem::take(&mut self.shards);
         self.shards = deal_out(shards, workers, |row| owner(row, workers));
@@ -190,11 +193,11 @@ impl Standing {
 }
 
 /// Goes on with one thread per shard.
-fn by_threads<S: System>(
+pub(super) fn by_threads<S: System, H: States>(
     shared: &Shared<'_, S>,
-    shards: Vec<Shard>,
+    shards: Vec<H>,
     meter: &mut Meter<'_>,
-) -> Vec<Shard> {
+) -> Vec<H> {
     let post = Post::new(shards.len() as u32);
     let workers = shards.into_iter().enumerate();
     let mut workers = workers.map(|(i, shard)| Worker::new(i, shard, Mail::new(&post, i as u32)));
@@ -232,7 +235,7 @@ fn kept<S: System>(system: &S, team: &[Shard]) -> Vec<u32> {
 }
 
 /// The rows from an initial state to `goal`.
-fn path(team: &[Shard], goal: u32) -> Vec<Vec<u32>> {
+pub(super) fn path(team: &[Shard], goal: u32) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
     let mut at = goal;
     // A search that was damaged where it was kept might go round in circles.
@@ -246,8 +249,8 @@ fn path(team: &[Shard], goal: u32) -> Vec<Vec<u32>> {
     rows
 }
 
-impl<O> Worker<O> {
-    pub(crate) fn new(thread: usize, shard: Shard, outbox: O) -> Worker<O> {
+impl<O, H: States> Worker<O, H> {
+    pub(crate) fn new(thread: usize, shard: H, outbox: O) -> Worker<O, H> {
         Worker { thread, shard, outbox, own: Successors::default() }
     }
 
@@ -257,9 +260,9 @@ impl<O> Worker<O> {
         shared: &Shared<'_, S>,
         mut meter: Option<&mut Meter<'_>>,
     ) where
-        O: Outbox<S>,
+        O: Outbox<S, H>,
     {
-        if self.shard.order == Order::Depth {
+        if self.shard.is_depth_first() {
             while self.shard.has_more() && !shared.is_stopped() {
                 self.batch(shared, &mut meter);
             }
@@ -268,7 +271,7 @@ impl<O> Worker<O> {
         loop {
             let mut expanded = 0;
             // A search that goes on may be in the middle of a level.
-            if !self.shard.in_level {
+            if !*self.shard.in_level() {
                 self.shard.begin_level();
             }
             while self.shard.is_in_level() && !shared.is_stopped() {
@@ -283,7 +286,7 @@ impl<O> Worker<O> {
                 }
             };
             if goes_on || !shared.is_stopped() {
-                self.shard.in_level = false;
+                *self.shard.in_level() = false;
             }
             if !goes_on {
                 return;
@@ -299,7 +302,7 @@ impl<O> Worker<O> {
         meter: &mut Option<&mut Meter<'_>>,
     ) -> usize
     where
-        O: Outbox<S>,
+        O: Outbox<S, H>,
     {
         let begun = Instant::now();
         let mut row = Vec::new();
@@ -308,14 +311,13 @@ impl<O> Worker<O> {
         let mut fresh = Successors::default();
         let (workers, index) = self.outbox.place();
         // Names of states have 32 bits; what comes of this batch has to fit as well.
-        if self.shard.store.len() > u32::MAX / workers / 16 * 15 {
+        if self.shard.len() > u32::MAX / workers / 16 * 15 {
             shared.end(None, Ended::Limit(Limit::Memory(self.shard.bytes_after(0) as u64)));
             return 0;
         }
         while expanded < BATCH {
-            let Some((id, sleep)) = self.shard.next() else { break };
+            let Some((id, sleep)) = self.shard.next(&mut row) else { break };
             expanded += 1;
-            self.shard.store.row(id, &mut row);
             let state = id * workers + index;
             // With one worker, successors go straight to where they are inserted from.
             let out = if O::ALONE { &mut self.own } else { &mut fresh };
@@ -370,7 +372,7 @@ impl<O> Worker<O> {
         expanded: usize,
         meter: &mut Option<&mut Meter<'_>>,
     ) where
-        O: Outbox<S>,
+        O: Outbox<S, H>,
     {
         shared.states.fetch_add(expanded as u64, Ordering::Relaxed);
         let own = self.shard.bytes_after(BATCH * 16) + self.outbox.bytes();
@@ -378,6 +380,7 @@ impl<O> Worker<O> {
         if let Some(meter) = meter {
             meter.states = shared.states();
             let waiting = self.shard.waiting() as u64 * u64::from(self.outbox.place().0);
+            meter.kept = u64::from(self.shard.kept()) * u64::from(self.outbox.place().0);
             let tables = shared.tables.read().unwrap_or_else(PoisonError::into_inner);
             let table_bytes = shared.system.bytes(&tables) as u64;
             drop(tables);
@@ -390,7 +393,7 @@ impl<O> Worker<O> {
             if let Err(limit) = looked {
                 shared.end(None, Ended::Limit(limit));
             }
-            shared.pause_if_due();
+            shared.pause_if_due(bytes + table_bytes);
         }
     }
 }

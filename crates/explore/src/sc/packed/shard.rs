@@ -1,5 +1,7 @@
 //! The states of one worker, and which of them are expanded next.
 
+use std::ops::Range;
+
 use crate::keep::{In, NotKept, Out};
 
 use super::links::ROOT;
@@ -13,6 +15,45 @@ pub(crate) enum Order {
     Breadth,
     /// Newest first: deep goals are found early, and few states wait.
     Depth,
+}
+
+/// The states of one worker of a search, however they are kept.
+pub(crate) trait States: Send {
+    /// How many numbers states have.
+    fn len(&self) -> u32;
+
+    /// How many states are known.
+    fn kept(&self) -> u32 {
+        self.len()
+    }
+
+    /// Whether the newest state is expanded first, without levels.
+    fn is_depth_first(&self) -> bool {
+        false
+    }
+
+    fn has_more(&self) -> bool;
+
+    /// How many states wait to be expanded.
+    fn waiting(&self) -> usize;
+
+    /// The bytes in use after the next growth of the table, if that is due within `more` states.
+    fn bytes_after(&self, more: usize) -> usize;
+
+    /// Whether a level was begun and has not ended.
+    fn in_level(&mut self) -> &mut bool;
+
+    /// Begins a level of a breadth-first search: with all that waits, as it is now.
+    fn begin_level(&mut self);
+
+    /// Whether something of this level has not been expanded.
+    fn is_in_level(&self) -> bool;
+
+    /// What is expanded next, its row, and whose moves are taken.
+    fn next(&mut self, row: &mut Vec<u32>) -> Option<(u32, Sleep)>;
+
+    /// Inserts rows that belong here.
+    fn insert(&mut self, batch: &Successors);
 }
 
 /// The states of one worker.
@@ -30,7 +71,7 @@ pub(crate) struct Shard {
     /// Known states some of whose threads have woken up since they were expanded.
     woken: Vec<(u32, Sleep)>,
     /// Those that have woken up in this level of a breadth-first search.
-    woken_now: Vec<(u32, u32)>,
+    pub(super) woken_now: Vec<(u32, u32)>,
     /// A level of a breadth-first search was begun and has not ended.
     pub(super) in_level: bool,
     pub(super) order: Order,
@@ -58,28 +99,6 @@ impl Shard {
         Shard::new(Order::Breadth, workers)
     }
 
-    pub(super) fn has_more(&self) -> bool {
-        let waits = match self.order {
-            Order::Breadth => self.cursor < self.store.len(),
-            Order::Depth => !self.stack.is_empty(),
-        };
-        waits || !self.woken.is_empty() || !self.woken_now.is_empty()
-    }
-
-    /// How many states wait to be expanded.
-    pub(super) fn waiting(&self) -> usize {
-        match self.order {
-            Order::Breadth => (self.store.len() - self.cursor) as usize,
-            Order::Depth => self.stack.len(),
-        }
-    }
-
-    /// The bytes in use after the next growth of the table, if that is due within `more` states.
-    pub(crate) fn bytes_after(&self, more: usize) -> usize {
-        let waiting = self.stack.capacity() + self.asleep.capacity();
-        self.store.bytes_after(more) + waiting * 4
-    }
-
     /// State `id`: its row, and the state that it was found from.
     pub(crate) fn state(&self, id: u32) -> (Vec<u32>, u32) {
         let mut row = Vec::new();
@@ -87,75 +106,22 @@ impl Shard {
         (row, self.store.parent(id))
     }
 
-    /// Begins a level of a breadth-first search: with all that waits, as it is now.
-    pub(super) fn begin_level(&mut self) {
-        self.in_level = true;
-        (self.first, self.level_end) = (self.cursor, self.store.len());
-        let asleep = (self.first..self.level_end).map(|id| self.store.asleep(id));
-        self.asleep.clear();
-        self.asleep.extend(asleep);
-        self.woken_now.sort_unstable();
-        for (id, woken) in self.woken_now.drain(..) {
-            match self.woken.last_mut() {
-                Some((last, sleep)) if *last == id => sleep.awake |= woken,
-                _ => {
-                    let asleep = self.store.asleep(id);
-                    self.woken.push((id, Sleep { awake: woken, asleep }));
-                }
-            }
-        }
-    }
-
-    /// Whether something of this level has not been expanded.
-    pub(super) fn is_in_level(&self) -> bool {
-        self.cursor < self.level_end || !self.woken.is_empty()
-    }
-
-    /// What is expanded next, and whose moves are taken.
-    pub(super) fn next(&mut self) -> Option<(u32, Sleep)> {
-        if let Some(woken) = self.woken.pop() {
-            return Some(woken);
-        }
-        let (id, asleep) = match self.order {
-            Order::Depth => {
-                let id = self.stack.pop()?;
-                (id, self.store.asleep(id))
-            }
-            Order::Breadth if self.cursor < self.level_end => {
-                self.cursor += 1;
-                let id = self.cursor - 1;
-                (id, self.asleep[(id - self.first) as usize])
-            }
-            Order::Breadth => return None,
-        };
-        Some((id, Sleep { awake: !asleep, asleep }))
-    }
-
-    /// Inserts rows that belong here.
-    pub(crate) fn insert(&mut self, batch: &Successors) {
-        let mut inserted = Vec::with_capacity(batch.len());
-        self.store.insert_batch(batch.width.max(1), &batch.rows, &batch.notes, &mut |_, i| {
-            inserted.push(i);
-        });
-        for inserted in inserted {
-            match inserted {
-                Inserted::New(id) if self.order == Order::Depth => self.stack.push(id),
-                Inserted::Woken(id, woken) if self.order == Order::Depth => {
-                    let asleep = self.store.asleep(id);
-                    self.woken.push((id, Sleep { awake: woken, asleep }));
-                }
-                // What is for the next level will be expanded with fewer asleep.
-                Inserted::Woken(id, woken) if id < self.level_end => {
-                    self.woken_now.push((id, woken));
-                }
-                _ => {}
-            }
+    /// Gives back what the level needed that has ended.
+    pub(super) fn forget(&mut self) {
+        if !self.in_level {
+            self.asleep = Vec::new();
+            self.first = self.cursor;
         }
     }
 
     /// Writes all of it, breadth first.
     pub(crate) fn write(&self, out: &mut Out<'_>) {
         self.store.write(out);
+        self.write_place(out);
+    }
+
+    /// Writes how far it is.
+    fn write_place(&self, out: &mut Out<'_>) {
         let [expanded, rest, _] = self.parts();
         out.number(u64::from(self.in_level));
         out.number(expanded.end.into());
@@ -179,9 +145,14 @@ impl Shard {
         room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
     ) -> Result<Shard, NotKept> {
         let store = Store::read(from, (workers, most_wide), is_row, room)?;
-        let len = store.len();
+        Shard { store, ..Shard::breadth_first(workers) }.at_place(from)
+    }
+
+    /// The same where [`Shard::write_place`] says.
+    fn at_place(self, from: &mut In<'_>) -> Result<Shard, NotKept> {
+        let mut shard = self;
+        let len = shard.store.len();
         let known = |from: &mut In<'_>| from.at_most(len).and_then(below(len));
-        let mut shard = Shard { store, ..Shard::breadth_first(workers) };
         shard.in_level = from.at_most(1)? == 1;
         shard.cursor = from.at_most(len)?;
         shard.level_end = from.at_most(len)?;
@@ -200,11 +171,121 @@ impl Shard {
         if shard.level_end < shard.cursor { Err(NotKept::Damaged) } else { Ok(shard) }
     }
 
+    /// Writes all of it as it is in memory.
+    pub(super) fn save(&self, out: &mut Out<'_>) {
+        self.store.save(out);
+        self.write_place(out);
+    }
+
+    /// Reads this, with names of so many workers.
+    pub(super) fn load(from: &mut In<'_>, workers: u32) -> Result<Shard, NotKept> {
+        let store = Store::load(from, workers)?;
+        Shard { store, ..Shard::breadth_first(workers) }.at_place(from)
+    }
+
     /// Where the states lie that were expanded, that are still to be expanded in this level, and that
     /// were found in it.
-    fn parts(&self) -> [std::ops::Range<u32>; 3] {
+    fn parts(&self) -> [Range<u32>; 3] {
         let end = if self.in_level { self.level_end } else { self.cursor };
         [0..self.cursor, self.cursor..end, end..self.store.len()]
+    }
+}
+
+impl States for Shard {
+    fn len(&self) -> u32 {
+        self.store.len()
+    }
+
+    fn is_depth_first(&self) -> bool {
+        self.order == Order::Depth
+    }
+
+    fn in_level(&mut self) -> &mut bool {
+        &mut self.in_level
+    }
+
+    fn has_more(&self) -> bool {
+        let waits = match self.order {
+            Order::Breadth => self.cursor < self.store.len(),
+            Order::Depth => !self.stack.is_empty(),
+        };
+        waits || !self.woken.is_empty() || !self.woken_now.is_empty()
+    }
+
+    fn waiting(&self) -> usize {
+        match self.order {
+            Order::Breadth => (self.store.len() - self.cursor) as usize,
+            Order::Depth => self.stack.len(),
+        }
+    }
+
+    fn bytes_after(&self, more: usize) -> usize {
+        let waiting = self.stack.capacity() + self.asleep.capacity();
+        self.store.bytes_after(more) + waiting * 4
+    }
+
+    fn begin_level(&mut self) {
+        self.in_level = true;
+        (self.first, self.level_end) = (self.cursor, self.store.len());
+        let asleep = (self.first..self.level_end).map(|id| self.store.asleep(id));
+        self.asleep.clear();
+        self.asleep.extend(asleep);
+        self.woken_now.sort_unstable();
+        for (id, woken) in self.woken_now.drain(..) {
+            match self.woken.last_mut() {
+                Some((last, sleep)) if *last == id => sleep.awake |= woken,
+                _ => {
+                    let asleep = self.store.asleep(id);
+                    self.woken.push((id, Sleep { awake: woken, asleep }));
+                }
+            }
+        }
+    }
+
+    fn is_in_level(&self) -> bool {
+        self.cursor < self.level_end || !self.woken.is_empty()
+    }
+
+    fn next(&mut self, row: &mut Vec<u32>) -> Option<(u32, Sleep)> {
+        if let Some(woken) = self.woken.pop() {
+            self.store.row(woken.0, row);
+            return Some(woken);
+        }
+        let (id, asleep) = match self.order {
+            Order::Depth => {
+                let id = self.stack.pop()?;
+                (id, self.store.asleep(id))
+            }
+            Order::Breadth if self.cursor < self.level_end => {
+                self.cursor += 1;
+                let id = self.cursor - 1;
+                (id, self.asleep[(id - self.first) as usize])
+            }
+            Order::Breadth => return None,
+        };
+        self.store.row(id, row);
+        Some((id, Sleep { awake: !asleep, asleep }))
+    }
+
+    fn insert(&mut self, batch: &Successors) {
+        let mut inserted = Vec::with_capacity(batch.len());
+        self.store.insert_batch(batch.width.max(1), &batch.rows, &batch.notes, &mut |_, i| {
+            inserted.push(i);
+        });
+        for inserted in inserted {
+            match inserted {
+                Inserted::New(id) if self.order == Order::Depth => self.stack.push(id),
+                Inserted::Woken(id, woken) if self.order == Order::Depth => {
+                    let asleep = self.store.asleep(id);
+                    self.woken.push((id, Sleep { awake: woken, asleep }));
+                }
+                // What is for the next level will be expanded with fewer asleep.
+                Inserted::Woken(id, woken) if id < self.level_end => {
+                    self.woken_now.push((id, woken));
+                }
+                _ => {}
+            }
+        }
     }
 }
 
@@ -220,11 +301,19 @@ pub(super) fn deal_out(
     workers: u32,
     owner: impl Fn(&[u32]) -> u32,
 ) -> Vec<Shard> {
-    let before = shards.len() as u32;
-    let mut team: Vec<Shard> = (0..workers).map(|_| Shard::breadth_first(workers)).collect();
+    let names = names(&shards, workers, owner);
+    dealt(&shards, &names, workers, 0..workers)
+}
+
+/// What each state of `shards` will be called when they are dealt out.
+pub(super) fn names(
+    shards: &[Shard],
+    workers: u32,
+    owner: impl Fn(&[u32]) -> u32,
+) -> Vec<Vec<u32>> {
     let mut row = Vec::new();
-    // What each state will be called, before any is inserted: a parent may lie in a later shard.
-    let mut names: Vec<Vec<u32>> = shards.iter().map(|_| Vec::new()).collect();
+    let mut names: Vec<Vec<u32>> =
+        shards.iter().map(|shard| Vec::with_capacity(shard.store.len() as usize)).collect();
     let mut lens = vec![0; workers as usize];
     for part in 0..3 {
         for (shard, names) in shards.iter().zip(&mut names) {
@@ -236,18 +325,35 @@ pub(super) fn deal_out(
             }
         }
     }
+    names
+}
+
+/// What some of the workers are dealt, by the [names] of all states: a parent may lie in a later shard.
+pub(super) fn dealt(
+    shards: &[Shard],
+    names: &[Vec<u32>],
+    workers: u32,
+    which: Range<u32>,
+) -> Vec<Shard> {
+    let before = shards.len() as u32;
+    let mut team: Vec<Shard> = which.clone().map(|_| Shard::breadth_first(workers)).collect();
+    let mut row = Vec::new();
+    let place = |name: u32| {
+        let to = name % workers;
+        which.contains(&to).then(|| ((to - which.start) as usize, name / workers))
+    };
     let name = |at: u32| names[(at % before) as usize][(at / before) as usize];
     for part in 0..3 {
-        for (shard, names) in shards.iter().zip(&names) {
+        for (shard, names) in shards.iter().zip(names) {
             let ids = shard.parts()[part].clone();
             for (id, parent) in ids.clone().zip(shard.store.parents(ids.start)) {
+                let Some((to, _)) = place(names[id as usize]) else { continue };
                 shard.store.row(id, &mut row);
-                let to = &mut team[(names[id as usize] % workers) as usize];
                 let parent = if parent == ROOT { ROOT } else { name(parent) };
                 let note = Note { parent, asleep: shard.store.asleep(id) };
-                to.store.insert_batch(row.len(), &row, &[note], &mut |_, _| {});
+                team[to].store.insert_batch(row.len(), &row, &[note], &mut |_, _| {});
                 if part == 1 {
-                    to.asleep.push(shard.asleep[(id - shard.first) as usize]);
+                    team[to].asleep.push(shard.asleep[(id - shard.first) as usize]);
                 }
             }
         }
@@ -259,14 +365,16 @@ pub(super) fn deal_out(
             }
         }
     }
-    for (shard, names) in shards.iter().zip(&names) {
+    for (shard, names) in shards.iter().zip(names) {
         for &(id, sleep) in &shard.woken {
-            let at = names[id as usize];
-            team[(at % workers) as usize].woken.push((at / workers, sleep));
+            if let Some((to, id)) = place(names[id as usize]) {
+                team[to].woken.push((id, sleep));
+            }
         }
         for &(id, woken) in &shard.woken_now {
-            let at = names[id as usize];
-            team[(at % workers) as usize].woken_now.push((at / workers, woken));
+            if let Some((to, id)) = place(names[id as usize]) {
+                team[to].woken_now.push((id, woken));
+            }
         }
         team.iter_mut().for_each(|to| to.in_level = shard.in_level);
     }

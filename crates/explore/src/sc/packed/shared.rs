@@ -36,6 +36,8 @@ pub(crate) struct Shared<'s, S: System> {
     pub(crate) elsewhere: AtomicU64,
     /// Per worker the bytes that it uses.
     pub(super) bytes: Vec<AtomicU64>,
+    /// With more bytes than this in use, workers stop so that some can be put elsewhere.
+    pub(super) enough: u64,
 }
 
 impl<'s, S: System> Shared<'s, S> {
@@ -50,6 +52,7 @@ impl<'s, S: System> Shared<'s, S> {
             states: AtomicU64::new(0),
             elsewhere: AtomicU64::new(0),
             bytes: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            enough: u64::MAX,
         }
     }
 
@@ -63,9 +66,9 @@ impl<'s, S: System> Shared<'s, S> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Stops the workers where they are, if it is time for a pause.
-    pub(super) fn pause_if_due(&self) {
-        if self.is_due.is_some_and(|is_due| is_due()) {
+    /// Stops the workers where they are, if it is time for a pause with so many bytes in use.
+    pub(super) fn pause_if_due(&self, bytes: u64) {
+        if bytes > self.enough || self.is_due.is_some_and(|is_due| is_due()) {
             self.paused.store(true, Ordering::Relaxed);
             self.stop();
         }

@@ -245,6 +245,23 @@ impl Store {
         }
     }
 
+    /// Writes all of it as it is in memory.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
+        self.form.write(out);
+        self.entries.save(out);
+        self.links.save(out);
+        self.index.save(out);
+    }
+
+    /// Reads this, with names of so many workers.
+    pub(crate) fn load(from: &mut In<'_>, workers: u32) -> Result<Store, NotKept> {
+        let form = Form::read(from, u32::MAX, &mut |_| Ok(()))?;
+        let entries = Entries::load_all(from)?;
+        let (links, index) = (Links::load(from, workers)?, Index::load(from)?);
+        let look_again = next_look(entries.len());
+        Ok(Store { form, entries, links, index, look_again, keys: Vec::new() })
+    }
+
     /// Reads this, of rows with so many fields at most. `is_row` says whether a row may be, `room` whether so
     /// many bytes may be in use.
     pub(crate) fn read(
