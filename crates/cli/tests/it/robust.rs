@@ -626,6 +626,17 @@ fn help() {
               -h, --help
                       Print help (see a summary with '-h')
 
+            Memory:
+                  --hash-compact[=<BITS>]
+                      Keep a hash of each state instead of the state, of 40 to 64 bits [default: 64]. A state
+                      whose hash is that of another is left out, and how probable that is gets printed. A
+                      violation is as certain as without; if nothing is found, the answer is unknown (exit code
+                      3).
+
+                  --disk <FOLDER>
+                      Put states that --memory has no room for into files in this folder; slower, but the same
+                      answer
+
             Several processes:
                   --hosts <FILE>
                       Answer together with other processes: a file with a line HOST:PORT for each
