@@ -149,7 +149,7 @@ fn signals_and_limits_leave_a_checkpoint() {
 #[test]
 fn robustness_goes_on_as_well() {
     let folder = Folder::new();
-    let program = folder.write("p.weak", &counting(14, [14, 0, 0]));
+    let program = folder.write("p.weak", &counting(11, [11, 0, 0]));
     let ask = |more: &[&str]| {
         let words = ["robust", "--model", "tso", "--format", "json"];
         run(&[&words[..], more, &[&program]].concat(), "")
@@ -157,7 +157,7 @@ fn robustness_goes_on_as_well() {
     let expected = object(&ask(&["--timeout", "10m"]));
     assert_eq!(expected["verdict"], "holds");
     let file = folder.path("kept");
-    let ran = ask(&["--timeout", "300ms", "--checkpoint", &file]);
+    let ran = ask(&["--timeout", "100ms", "--checkpoint", &file]);
     assert_eq!(ran.code, Some(3), "{} {}", ran.out, ran.err);
     for threads in ["1", "2"] {
         let ran = ask(&["-j", threads, "--resume", &file, "--timeout", "10m"]);
