@@ -31,7 +31,7 @@ pub use meant::{
     CompilerArgs, ConvertArgs, CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs,
     LitmusArgs, LocalArgs, MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs,
     RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared,
-    SomeHistories, SweepArgs, ThriftArgs,
+    SomeHistories, StorageArgs, SweepArgs,
 };
 #[cfg(feature = "show")]
 pub use meant::{ShowArgs, Showing};

@@ -164,13 +164,13 @@ pub struct Common {
     /// Which process this is, if several search for one answer.
     pub processes: Option<ProcessArgs>,
     /// How the search takes less memory, if it is to.
-    pub thrift: Option<ThriftArgs>,
+    pub storage: Option<StorageArgs>,
     pub shared: Shared,
 }
 
 /// How a search takes less memory.
 #[derive(Clone, Debug)]
-pub enum ThriftArgs {
+pub enum StorageArgs {
     /// It keeps hashes of so many bits.
     Hashes(u32),
     /// It puts states into files in this folder.
@@ -247,7 +247,7 @@ fn common(
         language: input_format.and_then(InputFormat::language),
         options: COptions::default(),
         processes: None,
-        thrift: None,
+        storage: None,
         shared: self::shared(shared, Some(&threads), witness)?,
     })
 }
@@ -346,31 +346,31 @@ fn answers_checkpoint(
 }
 
 /// How the search takes less memory, where it can: one process, from its beginning to its end.
-fn thrift(typed: typed::Thrift, common: &Common) -> Result<Option<ThriftArgs>, Usage> {
+fn storage(typed: typed::Storage, common: &Common) -> Result<Option<StorageArgs>, Usage> {
     let Shared { checkpoint, sweep, witness, .. } = &common.shared;
-    let (option, thrift) = match typed {
-        typed::Thrift { hash_compact: Some(_), disk: Some(_) } => {
+    let (option, storage) = match typed {
+        typed::Storage { hash_compact: Some(_), disk: Some(_) } => {
             return Err(Usage(
                 "--disk has room for states, and --hash-compact keeps none: leave out one of them"
                     .to_owned(),
             ));
         }
-        typed::Thrift { hash_compact: Some(bits), .. } => {
+        typed::Storage { hash_compact: Some(bits), .. } => {
             refuse(
                 &[("--witness", witness.is_some())],
                 "is not for --hash-compact: what it does not find has no evidence; --format json shows the \
                  run of what it finds",
             )?;
-            ("--hash-compact", ThriftArgs::Hashes(bits))
+            ("--hash-compact", StorageArgs::Hashes(bits))
         }
-        typed::Thrift { disk: Some(folder), .. } => ("--disk", ThriftArgs::Disk(folder)),
+        typed::Storage { disk: Some(folder), .. } => ("--disk", StorageArgs::Disk(folder)),
         _ => return Ok(None),
     };
     let processes = common.processes.is_some() || sweep.is_some();
     let why =
         format!("is not for {option}, whose search is that of one process, without checkpoints");
     refuse(&[("--hosts", processes), ("--checkpoint and --resume", checkpoint.is_some())], &why)?;
-    Ok(Some(thrift))
+    Ok(Some(storage))
 }
 
 /// Refuses a table where there is none.

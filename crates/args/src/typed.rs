@@ -164,7 +164,7 @@ pub(crate) struct Checkpoint {
 
 /// For searches that may take less memory.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Thrift {
+pub(crate) struct Storage {
     /// Keep a hash of each state instead of the state; what is not found then is no proof [default bits: 64].
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "64",
         value_parser = clap::value_parser!(u32).range(40..=64), help_heading = "Memory",
@@ -177,7 +177,7 @@ nothing is found, the answer is unknown (exit code 3).")]
     pub(crate) disk: Option<PathBuf>,
 }
 
-impl Thrift {
+impl Storage {
     /// Whether anything of it was typed.
     pub(crate) fn is_typed(&self) -> bool {
         self.hash_compact.is_some() || self.disk.is_some()

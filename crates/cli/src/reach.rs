@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Certified, Evidence, Limits, Model, Program, Verdict};
-use weakspot_explore::{Reach, reach, reach_kept, reach_thrifty, reach_together};
+use weakspot_explore::{Reach, reach, reach_kept, reach_together, reach_with_storage};
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{ProgramResult, ReachAnswer, Words, program_summary, program_summary_table};
@@ -17,7 +17,7 @@ use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::reached::{asks_something, implied_by, is_about_all_runs, plainest};
-use weakspot_jobs::{scratch::thrifty, sweep};
+use weakspot_jobs::{scratch::with_storage, sweep};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
@@ -110,8 +110,10 @@ fn ask_model(
     let limits = &job.limits(limits);
     let mut listener = Listener::new();
     let found = match (&args.common.processes, args.common.shared.kept_search()) {
-        (None, None) if let Some(thrift) = &args.common.thrift => {
-            thrifty(thrift, |thrift| reach_thrifty(program, thrift, limits, &mut listener))
+        (None, None) if let Some(storage) = &args.common.storage => {
+            with_storage(storage, |storage| {
+                reach_with_storage(program, storage, limits, &mut listener)
+            })
         }
         (None, None) => reach(program, model, args.algorithm, limits, &mut listener),
         (None, Some(kept)) => {

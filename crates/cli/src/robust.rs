@@ -6,7 +6,7 @@ use anyhow::Result;
 use weakspot_core::certify::Shows;
 use weakspot_core::{Evidence, Limits, Model};
 use weakspot_explore::{
-    Decide, Robust, TriangularRaceFree, robust, robust_kept, robust_thrifty, robust_together,
+    Decide, Robust, TriangularRaceFree, robust, robust_kept, robust_together, robust_with_storage,
     triangular_race_free,
 };
 use weakspot_input::{CHECKED_ENDINGS, Input, Source, expand};
@@ -21,7 +21,7 @@ use weakspot_jobs::checkpoint;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
-use weakspot_jobs::{scratch::thrifty, sweep};
+use weakspot_jobs::{scratch::with_storage, sweep};
 
 /// Answers each program under each model.
 pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
@@ -80,8 +80,10 @@ fn ask_model(
     let listener = &mut Listener::new();
     let asked = match args.trf {
         false => match (&args.common.processes, args.common.shared.kept_search()) {
-            (None, None) if let Some(thrift) = &args.common.thrift => {
-                thrifty(thrift, |thrift| robust_thrifty(program, model, thrift, limits, listener))
+            (None, None) if let Some(storage) = &args.common.storage => {
+                with_storage(storage, |storage| {
+                    robust_with_storage(program, model, storage, limits, listener)
+                })
             }
             (None, None) => robust(program, model, decide, limits, listener),
             (None, Some(at)) => {

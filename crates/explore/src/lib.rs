@@ -27,7 +27,7 @@
 //!
 //! Each room is a way to look at a program, and `mod.rs` says which; a file imports only from what
 //! stands above it in this list, or in its own room:
-//! - `answer.rs`, `meter.rs`, `team.rs`, `keep.rs`, `thrift.rs`, `flow.rs`, `liveness.rs`, `memory.rs`,
+//! - `answer.rs`, `meter.rs`, `team.rs`, `keep.rs`, `storage.rs`, `flow.rs`, `liveness.rs`, `memory.rs`,
 //!   `intern.rs`: what all of them need;
 //! - `sc/`: its SC runs, as packed rows, with reductions; `moves.rs` has the sleep sets;
 //!   `packed/outbox.rs` says where successors go (own table, other threads), `spread.rs` that they
@@ -59,8 +59,8 @@ mod monitored;
 mod reach;
 mod robust;
 mod sc;
+mod storage;
 mod team;
-mod thrift;
 mod transactions;
 mod tso;
 
@@ -70,12 +70,14 @@ pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
 pub use keep::Keep;
 pub use meter::Meter;
 pub use monitored::{Interleavings, Monitored, Seen, Which, interleavings, monitored};
-pub use reach::{Algorithm, reach, reach_kept, reach_thrifty, reach_together};
+pub use reach::{Algorithm, reach, reach_kept, reach_together, reach_with_storage};
 pub use robust::overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
 pub use robust::triangular::{TriangularRaceFree, triangular_race_free};
-pub use robust::{Decide, Reordered, Robust, robust, robust_kept, robust_thrifty, robust_together};
+pub use robust::{
+    Decide, Reordered, Robust, robust, robust_kept, robust_together, robust_with_storage,
+};
+pub use storage::{Scratch, Storage};
 pub use team::{Link, Team};
-pub use thrift::{Scratch, Thrift};
 pub use transactions::{
     AddedFence, FencedProgram, SerialBy, Serializable, fence_program, serializable,
 };

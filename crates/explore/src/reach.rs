@@ -11,8 +11,8 @@ use crate::buffers::reach::{by_sc_kept, eager, eager_kept};
 use crate::keep::Keep;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
+use crate::storage::Storage;
 use crate::team::Team;
-use crate::thrift::Thrift;
 use crate::tso::{dual, lazy, portfolio};
 
 /// How a question is decided.
@@ -74,9 +74,9 @@ pub fn reach_together(
 /// # Errors
 ///
 /// As for a search that takes more; also where the question takes another search than that of SC's states.
-pub fn reach_thrifty(
+pub fn reach_with_storage(
     program: &Program,
-    thrift: Thrift<'_>,
+    storage: Storage<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Reach>, NoAnswer> {
@@ -87,7 +87,7 @@ pub fn reach_thrifty(
         ));
     }
     let limits = limits.begin();
-    let plan = Plan { thrift: Some(thrift), ..Plan::breadth_first(limits.workers) };
+    let plan = Plan { storage: Some(storage), ..Plan::breadth_first(limits.workers) };
     let answer = safety::reach(program, plan, &limits, progress)?;
     answer.certified(program, Model::Sc, &limits)
 }

@@ -4,25 +4,25 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use weakspot_args::ThriftArgs;
-use weakspot_explore::{NoAnswer, Scratch, Thrift};
+use weakspot_args::StorageArgs;
+use weakspot_explore::{NoAnswer, Scratch, Storage};
 
 /// Asks a question with less memory.
 ///
 /// # Errors
 ///
 /// As the question has; also if no file can be made where states are to be put.
-pub fn thrifty<T>(
-    args: &ThriftArgs,
-    ask: impl FnOnce(Thrift<'_>) -> Result<T, NoAnswer>,
+pub fn with_storage<T>(
+    args: &StorageArgs,
+    ask: impl FnOnce(Storage<'_>) -> Result<T, NoAnswer>,
 ) -> Result<T, NoAnswer> {
     match args {
-        ThriftArgs::Hashes(bits) => ask(Thrift::Hashes(*bits)),
-        ThriftArgs::Disk(path) => {
+        StorageArgs::Hashes(bits) => ask(Storage::Hashes(*bits)),
+        StorageArgs::Disk(path) => {
             let folder = Folder { path };
             // Better now than in an hour.
             folder.file().map_err(|error| NoAnswer::NotStored(folder.say(&error)))?;
-            ask(Thrift::Disk(&folder))
+            ask(Storage::Disk(&folder))
         }
     }
 }
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_named() {
-        let args = ThriftArgs::Disk("/nowhere/at/all".into());
-        let asked = thrifty(&args, |_| Ok(()));
+        let args = StorageArgs::Disk("/nowhere/at/all".into());
+        let asked = with_storage(&args, |_| Ok(()));
         let Err(NoAnswer::NotStored(why)) = asked else { panic!("{asked:?}") };
         assert!(why.starts_with("--disk /nowhere/at/all: "), "{why}");
     }

@@ -86,13 +86,13 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
     let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
     let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Reach { files, algorithm, thrift, witness, buffers, in_c, common, .. } = typed;
+    let typed::Reach { files, algorithm, storage, witness, buffers, in_c, common, .. } = typed;
     let algorithm = algorithm.unwrap_or(ReachAlgorithm::Auto);
     let no_buffers =
         matches!(algorithm, ReachAlgorithm::Lazy | ReachAlgorithm::Unroll | ReachAlgorithm::Dual);
     let models = if no_buffers { &[TSO][..] } else { &[Model::Sc, TSO, PSO] };
-    let is_thrifty = thrift.is_typed();
-    let sc_only = matches!(several, Several::Together(_)) || is_thrifty;
+    let is_stored_otherwise = storage.is_typed();
+    let sc_only = matches!(several, Several::Together(_)) || is_stored_otherwise;
     let models = if sc_only { &[Model::Sc] } else { models };
     let mut common = super::common(common, models, Some(&buffers), Some(witness))?;
     common.options = super::in_c(in_c)?;
@@ -126,14 +126,14 @@ pub(super) fn reach(mut typed: typed::Reach) -> Result<ReachArgs, Usage> {
         }
         Several::No => common,
     };
-    if is_thrifty && (common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto) {
+    if is_stored_otherwise && (common.model != [Model::Sc] || algorithm != ReachAlgorithm::Auto) {
         return Err(Usage(
             "--hash-compact and --disk are for `reach --model sc` and for `robust`: store buffers and other \
              algorithms keep their states as they are"
                 .to_owned(),
         ));
     }
-    let common = Common { thrift: super::thrift(thrift, &common)?, ..common };
+    let common = Common { storage: super::storage(storage, &common)?, ..common };
     if no_buffers && common.model.contains(&Model::Sc) {
         return Err(Usage(
             "--algorithm lazy, unroll and dual answer for TSO and PSO only: expected --model tso \
@@ -181,7 +181,7 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
     let question = super::asked(&mut typed, |typed| &mut typed.common.threads);
     let kept = super::checkpoint(kept, &typed.files, &processes, question)?;
     let several = super::cluster::several(processes, &typed.files, &typed)?;
-    let typed::Robust { files, algorithm, trf, thrift, witness, in_c, common, .. } = typed;
+    let typed::Robust { files, algorithm, trf, storage, witness, in_c, common, .. } = typed;
     if trf && algorithm.is_some() {
         return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
     }
@@ -229,16 +229,16 @@ pub(super) fn robust(mut typed: typed::Robust) -> Result<RobustArgs, Usage> {
         }
         Several::No => common,
     };
-    let is_thrifty = thrift.is_typed();
+    let is_stored_otherwise = storage.is_typed();
     let other = [
-        ("--trf", is_thrifty && trf),
-        ("--algorithm attack", is_thrifty && algorithm == RobustAlgorithm::Attack),
+        ("--trf", is_stored_otherwise && trf),
+        ("--algorithm attack", is_stored_otherwise && algorithm == RobustAlgorithm::Attack),
     ];
     refuse(
         &other,
         "is not for --hash-compact and --disk: its searches keep their states as they are",
     )?;
-    let common = Common { thrift: super::thrift(thrift, &common)?, ..common };
+    let common = Common { storage: super::storage(storage, &common)?, ..common };
     Ok(RobustArgs { files, algorithm, trf, common })
 }
 

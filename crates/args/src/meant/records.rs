@@ -237,7 +237,7 @@ impl SerialArgs {
             language: self.language,
             options: COptions::default(),
             processes: None,
-            thrift: None,
+            storage: None,
             shared: self.shared.clone(),
         }
     }

@@ -90,7 +90,7 @@ pub(crate) struct Reach {
     #[arg(long, value_name = "ALGORITHM")]
     pub(crate) algorithm: Option<ReachAlgorithm>,
     #[command(flatten)]
-    pub(crate) thrift: super::Thrift,
+    pub(crate) storage: super::Storage,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub(crate) struct Robust {
     #[arg(long)]
     pub(crate) trf: bool,
     #[command(flatten)]
-    pub(crate) thrift: super::Thrift,
+    pub(crate) storage: super::Storage,
     #[command(flatten)]
     pub(crate) processes: super::Processes,
     #[command(flatten)]

@@ -37,7 +37,7 @@
 //!   `serial_buffered`: both readings of buffered reads;
 //! - `serve`: `weakspot serve`, whom it answers and whom not;
 //! - `terminal`: progress lines, and readers that have gone;
-//! - `thrifty`: `--hash-compact` and `--disk`;
+//! - `state_storage`: `--hash-compact` and `--disk`;
 //! - `told`: an answer says the same in every format;
 //! - `transactions`: `weakspot history` on transactions of databases, and its witnesses;
 //! - `trust`: what verdicts rest on is what the page on it says;
@@ -101,8 +101,8 @@ mod serve;
 mod shell;
 mod show;
 mod shown;
+mod state_storage;
 mod terminal;
-mod thrifty;
 mod told;
 mod transactions;
 mod transcripts;

@@ -4,9 +4,11 @@ use weakspot_core::machine::{
     Entry, Failure, FailureKind, Local, Machine, Outcome, Schedule, State, Step,
 };
 use weakspot_core::{
-    BinOp, Drain, Edge, Expr, Fence, Instr, Location, Model, Observable, Observed, Point, PointId,
-    Program, RegId, Span, Thread, ThreadId, Undeclared, Value, View,
+    BinOp, Drain, Expr, Fence, Instr, Model, Observable, Observed, PointId, Program, RegId,
+    ThreadId, Undeclared, Value, View,
 };
+
+use crate::straight;
 
 const X: Value = 1;
 const Y: Value = 2;
@@ -14,29 +16,8 @@ const PSO: Model = Model::Pso(Drain::All);
 const OWN: Model = Model::Pso(Drain::Own);
 const ALL: [Model; 4] = [Model::Sc, Model::Tso, PSO, OWN];
 
-/// Threads without branches, with one register each.
 fn program(threads: &[&[Instr]]) -> Program {
-    let thread = |instrs: &&[Instr]| {
-        let edge = |(i, instr): (usize, &Instr)| Point {
-            edges: vec![Edge {
-                instr: instr.clone(),
-                to: PointId::new(i + 1),
-                span: Span::new(i, i + 1),
-            }],
-        };
-        let points = instrs.iter().enumerate().map(edge).chain([Point::default()]).collect();
-        Thread { regs: vec![0], entry: PointId(0), points }
-    };
-    let loc = |addr| Location { addr, init: vec![0], range: None };
-    Program {
-        threads: threads.iter().map(thread).collect(),
-        locs: vec![loc(X), loc(Y)],
-        wides: vec![],
-        undeclared: Undeclared::Fault,
-        observed: vec![],
-        condition: None,
-        forbidden: vec![],
-    }
+    straight(threads, &[X, Y], Undeclared::Fault)
 }
 
 fn store(addr: Value, value: Value) -> Instr {

@@ -52,6 +52,35 @@ mod transactional;
 mod why_not;
 mod wide;
 
+use weakspot_core::{
+    Edge, Instr, Location, Point, PointId, Program, Span, Thread, Undeclared, Value,
+};
+
 /// References allocate a lot: this makes them faster by a third.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Threads without branches, with one register each, and locations that begin as 0.
+fn straight(threads: &[&[Instr]], locs: &[Value], undeclared: Undeclared) -> Program {
+    let thread = |instrs: &&[Instr]| {
+        let edge = |(i, instr): (usize, &Instr)| Point {
+            edges: vec![Edge {
+                instr: instr.clone(),
+                to: PointId::new(i + 1),
+                span: Span::new(i, i + 1),
+            }],
+        };
+        let points = instrs.iter().enumerate().map(edge).chain([Point::default()]).collect();
+        Thread { regs: vec![0], entry: PointId(0), points }
+    };
+    let loc = |&addr: &Value| Location { addr, init: vec![0], range: None };
+    Program {
+        threads: threads.iter().map(thread).collect(),
+        locs: locs.iter().map(loc).collect(),
+        wides: vec![],
+        undeclared,
+        observed: vec![],
+        condition: None,
+        forbidden: vec![],
+    }
+}

@@ -7,36 +7,18 @@ use weakspot_core::serial::{
     BufferedReads, Conflicts, RunBounds, TxnCycle, each_run, relation, txn_run,
 };
 use weakspot_core::{
-    BinOp, Edge, Expr, Fence, Instr, Location, Model, Point, PointId, Program, RegId, Span, Thread,
-    ThreadId, Transactions, TxnKind, TxnMark, Undeclared, Value,
+    BinOp, Expr, Fence, Instr, Model, PointId, Program, RegId, ThreadId, Transactions, TxnKind,
+    TxnMark, Undeclared, Value,
 };
+
+use crate::straight;
 
 const X: Value = 1;
 const Y: Value = 2;
 const ENOUGH: RunBounds = RunBounds { steps: 100_000, depth: 50 };
 
 fn program(threads: &[&[Instr]]) -> Program {
-    let thread = |instrs: &&[Instr]| {
-        let edge = |(i, instr): (usize, &Instr)| Point {
-            edges: vec![Edge {
-                instr: instr.clone(),
-                to: PointId::new(i + 1),
-                span: Span::new(i, i + 1),
-            }],
-        };
-        let points = instrs.iter().enumerate().map(edge).chain([Point::default()]).collect();
-        Thread { regs: vec![0], entry: PointId(0), points }
-    };
-    let loc = |addr| Location { addr, init: vec![0], range: None };
-    Program {
-        threads: threads.iter().map(thread).collect(),
-        locs: vec![loc(X), loc(Y)],
-        wides: vec![],
-        undeclared: Undeclared::Zero,
-        observed: vec![],
-        condition: None,
-        forbidden: vec![],
-    }
+    straight(threads, &[X, Y], Undeclared::Zero)
 }
 
 fn store(addr: Value) -> Instr {

@@ -22,8 +22,8 @@ use crate::keep::Keep;
 use crate::robust::tidy::tidy;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
+use crate::storage::Storage;
 use crate::team::Team;
-use crate::thrift::Thrift;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -105,12 +105,7 @@ pub fn robust_together(
     }
     let limits = limits.begin();
     let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
-    let answer = match at_a_glance(program, model) {
-        Some(answer) => answer,
-        None => pending::robust(program, model, plan, &limits, progress)?,
-    };
-    let answer = tidied(program, model, answer, &limits);
-    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+    by_pending(program, model, plan, &limits, progress)
 }
 
 /// [`robust`] by a search that is kept, or goes on with one that was. [`Decide::Pending`] is what it does.
@@ -134,12 +129,7 @@ pub fn robust_kept(
     }
     let limits = limits.begin();
     let plan = Plan { keep: Some(keep), ..Plan::breadth_first(limits.workers) };
-    let answer = match at_a_glance(program, model) {
-        Some(answer) => answer,
-        None => pending::robust(program, model, plan, &limits, progress)?,
-    };
-    let answer = tidied(program, model, answer, &limits);
-    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+    by_pending(program, model, plan, &limits, progress)
 }
 
 /// [`robust`] with less memory. [`Decide::Pending`] is what it does.
@@ -147,10 +137,10 @@ pub fn robust_kept(
 /// # Errors
 ///
 /// As for a search that takes more; also where robustness takes another search than that.
-pub fn robust_thrifty(
+pub fn robust_with_storage(
     program: &Program,
     model: Model,
-    thrift: Thrift<'_>,
+    storage: Storage<'_>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Robust>, NoAnswer> {
@@ -161,13 +151,24 @@ pub fn robust_thrifty(
         ));
     }
     let limits = limits.begin();
-    let plan = Plan { thrift: Some(thrift), ..Plan::breadth_first(limits.workers) };
+    let plan = Plan { storage: Some(storage), ..Plan::breadth_first(limits.workers) };
+    by_pending(program, model, plan, &limits, progress)
+}
+
+/// The answer of the search of pending stores, by this plan.
+fn by_pending(
+    program: &Program,
+    model: Model,
+    plan: Plan<'_>,
+    limits: &Limits,
+    progress: &mut dyn Progress,
+) -> Result<Certified<Robust>, NoAnswer> {
     let answer = match at_a_glance(program, model) {
         Some(answer) => answer,
-        None => pending::robust(program, model, plan, &limits, progress)?,
+        None => pending::robust(program, model, plan, limits, progress)?,
     };
-    let answer = tidied(program, model, answer, &limits);
-    Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
+    let answer = tidied(program, model, answer, limits);
+    Certified::robust(program, model, answer, Effort::within(limits)).map_err(NoAnswer::Rejected)
 }
 
 /// The answer before its evidence is checked, for those who check what they make of it.

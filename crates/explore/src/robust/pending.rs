@@ -475,7 +475,6 @@ mod tests {
 
     use super::*;
     use crate::robust::plain_pending;
-    use crate::sc::packed::Order;
 
     /// Some of the programs count for ever.
     const LIMITS: Limits =
@@ -492,14 +491,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let workers = if expected.states.is_multiple_of(16) { vec![1, 2] } else { vec![1] };
         workers.into_iter().any(|workers| {
-            let plan = Plan {
-                order: Order::Breadth,
-                workers,
-                large: 4,
-                team: None,
-                keep: None,
-                thrift: None,
-            };
+            let plan = Plan { large: 4, ..Plan::breadth_first(workers) };
             let answer = robust(program, model, plan, &LIMITS, &mut Silent);
             let Ok(answer) = answer else { return true };
             answer.verdict != expected.verdict
@@ -533,14 +525,7 @@ mod tests {
                 _ => crate::sc::symmetry::tests::copies(seed),
             };
             let states = |workers| {
-                let plan = Plan {
-                    order: Order::Breadth,
-                    workers,
-                    large: 4,
-                    team: None,
-                    keep: None,
-                    thrift: None,
-                };
+                let plan = Plan { large: 4, ..Plan::breadth_first(workers) };
                 let answer = robust(&program, Model::Tso, plan, &LIMITS, &mut Silent).ok()?;
                 (answer.verdict == Verdict::Holds).then_some(answer.states)
             };

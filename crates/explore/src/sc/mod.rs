@@ -13,10 +13,10 @@ pub(crate) mod product;
 pub(crate) mod recent;
 pub(crate) mod safety;
 pub(crate) mod spread;
+#[cfg(test)]
+mod storage_tests;
 pub(crate) mod symmetry;
 pub(crate) mod threads;
-#[cfg(test)]
-mod thrifty_tests;
 pub(crate) mod walk;
 pub(crate) mod wire;
 pub(crate) mod word;

@@ -247,7 +247,7 @@ mod tests {
         // Workers that wait for each other at every level of a tiny search take their time.
         let plans = &plans[..if expected.states % 16 == 0 { 3 } else { 2 }];
         plans.iter().any(|&(order, workers)| {
-            let plan = Plan { order, workers, large: 4, team: None, keep: None, thrift: None };
+            let plan = Plan { order, large: 4, ..Plan::breadth_first(workers) };
             let Ok(answer) = reach(program, plan, &limits, &mut Silent) else { return true };
             let unsafe_ = expected.forbidden || expected.failure.is_some();
             let ends_badly = program.condition.as_ref().is_some_and(|condition| {

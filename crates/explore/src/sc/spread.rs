@@ -25,8 +25,8 @@ use crate::sc::recent::Recent;
 use crate::sc::threads::Threads;
 use crate::sc::wire::{Framed, Garbled, Hashes, Packet, Reader};
 use crate::sc::word::{Why, Word};
+use crate::storage::Storage;
 use crate::team::{Link, Team};
-use crate::thrift::Thrift;
 
 /// [`search`], by the processes of the plan's team if it has one, or kept where the plan says.
 pub(crate) fn search_together<'p, S>(
@@ -39,7 +39,7 @@ pub(crate) fn search_together<'p, S>(
 where
     S: Retraced<Tables = Threads<'p>> + Framed,
 {
-    if let Some(thrift) = plan.thrift {
+    if let Some(storage) = plan.storage {
         let initial = match initial {
             Ok(initial) => initial,
             Err(limit) => {
@@ -51,11 +51,11 @@ where
                 });
             }
         };
-        return match thrift {
-            Thrift::Hashes(bits) => {
+        return match storage {
+            Storage::Hashes(bits) => {
                 Ok(search_compact(system, tables, initial, (plan, bits), meter))
             }
-            Thrift::Disk(scratch) => {
+            Storage::Disk(scratch) => {
                 search_on_disk(system, tables, initial, (plan, scratch), meter)
             }
         };

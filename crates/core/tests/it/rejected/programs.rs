@@ -3,8 +3,8 @@
 use weakspot_core::certify::{self, Rejected};
 use weakspot_core::machine::{Schedule, Step};
 use weakspot_core::{
-    BinOp, Condition, Edge, Evidence, Expr, Instr, Location, Model, Observable, Observed, Point,
-    PointId, Program, Quantifier, RegId, Span, Thread, ThreadId, Undeclared, Value, Verdict, View,
+    BinOp, Condition, Evidence, Expr, Instr, Model, Observable, Observed, PointId, Program,
+    Quantifier, RegId, ThreadId, Undeclared, Value, Verdict, View,
 };
 
 use super::{Case, case};
@@ -22,28 +22,9 @@ pub(super) fn load(addr: Value) -> Instr {
 
 /// Threads without branches and with one register each, which is what is observed.
 pub(super) fn straight(threads: &[&[Instr]]) -> Program {
-    let thread = |instrs: &&[Instr]| {
-        let edge = |(i, instr): (usize, &Instr)| Point {
-            edges: vec![Edge {
-                instr: instr.clone(),
-                to: PointId::new(i + 1),
-                span: Span::default(),
-            }],
-        };
-        let points = instrs.iter().enumerate().map(edge).chain([Point::default()]).collect();
-        Thread { regs: vec![0], entry: PointId(0), points }
-    };
-    let loc = |addr| Location { addr, init: vec![0], range: None };
     let seen = |t| Observed { what: Observable::Reg(ThreadId::new(t), RegId(0)), view: View::Full };
-    Program {
-        threads: threads.iter().map(thread).collect(),
-        locs: vec![loc(X), loc(Y)],
-        wides: vec![],
-        undeclared: Undeclared::Fault,
-        observed: (0..threads.len()).map(seen).collect(),
-        condition: None,
-        forbidden: vec![],
-    }
+    let observed = (0..threads.len()).map(seen).collect();
+    Program { observed, ..crate::straight(threads, &[X, Y], Undeclared::Fault) }
 }
 
 /// Store buffering, which asks whether both loads may find 0.

@@ -13,7 +13,7 @@ use weakspot_core::{
 use crate::answer::{NoAnswer, Reach};
 use crate::keep::Keep;
 use crate::robust::{Robust, pending};
-use crate::sc::packed::{Order, Plan};
+use crate::sc::packed::Plan;
 use crate::sc::safety;
 
 /// Keeps a search in memory, at every `every`th occasion.
@@ -63,7 +63,7 @@ impl Progress for Impatient {
 const LIMITS: Limits = Limits { buffer: 0, memory: Some(4 << 20), ..Limits::UNLIMITED };
 
 fn plan(workers: usize, keep: Option<&dyn Keep>) -> Plan<'_> {
-    Plan { order: Order::Breadth, workers, large: 4, team: None, keep, thrift: None }
+    Plan { large: 4, keep, ..Plan::breadth_first(workers) }
 }
 
 /// What a search comes to.

@@ -23,7 +23,7 @@ use super::system::{Successors, System};
 use crate::answer::NoAnswer;
 use crate::keep::{In, NotKept, Out};
 use crate::meter::Meter;
-use crate::thrift::Scratch;
+use crate::storage::Scratch;
 
 /// How many shards there are. One of them has to fit memory, with what else is there.
 const SHARDS: u32 = if cfg!(test) { 7 } else { 64 };

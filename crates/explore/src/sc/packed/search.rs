@@ -21,8 +21,8 @@ use super::shared::{Ended, Shared};
 use super::system::{Expanded, Successors, System};
 use crate::keep::Keep;
 use crate::meter::Meter;
+use crate::storage::Storage;
 use crate::team::Team;
-use crate::thrift::Thrift;
 
 /// How a search goes about its work.
 #[derive(Clone, Copy)]
@@ -37,12 +37,19 @@ pub(crate) struct Plan<'t> {
     /// Where the search is kept, if it is.
     pub(crate) keep: Option<&'t dyn Keep>,
     /// How states are kept, if it is not each with its row in memory.
-    pub(crate) thrift: Option<Thrift<'t>>,
+    pub(crate) storage: Option<Storage<'t>>,
 }
 
 impl Plan<'_> {
     pub(crate) fn breadth_first(workers: usize) -> Plan<'static> {
-        Plan { order: Order::Breadth, workers, large: 20_000, team: None, keep: None, thrift: None }
+        Plan {
+            order: Order::Breadth,
+            workers,
+            large: 20_000,
+            team: None,
+            keep: None,
+            storage: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 
 /// How the states of a search are kept, so that they take less memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Thrift<'s> {
+pub enum Storage<'s> {
     /// Of each state a hash of so many bits, 40 to 64. A search that finds nothing proves nothing then; see
     /// [`weakspot_core::Omission`].
     Hashes(u32),

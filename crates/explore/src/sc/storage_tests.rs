@@ -9,9 +9,9 @@ use weakspot_core::{Evidence, Limit, Limits, Model, PointId, Program, Silent, Ve
 
 use crate::answer::NoAnswer;
 use crate::robust::pending;
-use crate::sc::packed::{Order, Plan};
+use crate::sc::packed::Plan;
 use crate::sc::safety;
-use crate::thrift::{Scratch, Thrift};
+use crate::storage::{Scratch, Storage};
 
 /// What a search comes to: its verdict, its states, and how many steps its run has.
 #[derive(Debug, PartialEq)]
@@ -75,8 +75,8 @@ impl Scratch for Files {
     }
 }
 
-fn plan(workers: usize, thrift: Option<Thrift<'_>>) -> Plan<'_> {
-    Plan { order: Order::Breadth, workers, large: 4, team: None, keep: None, thrift }
+fn plan(workers: usize, storage: Option<Storage<'_>>) -> Plan<'_> {
+    Plan { large: 4, storage, ..Plan::breadth_first(workers) }
 }
 
 fn differs(ask: &Asked<'_>, workers: &[usize]) -> bool {
@@ -87,8 +87,8 @@ fn differs(ask: &Asked<'_>, workers: &[usize]) -> bool {
     }
     workers.iter().any(|&workers| {
         let files = Files::new(1_000);
-        let hashes = ask(plan(workers, Some(Thrift::Hashes(64))));
-        let disk = ask(plan(workers, Some(Thrift::Disk(&files))));
+        let hashes = ask(plan(workers, Some(Storage::Hashes(64))));
+        let disk = ask(plan(workers, Some(Storage::Disk(&files))));
         let (Ok(expected), Ok(hashes), Ok(disk)) = (&expected, &hashes, &disk) else {
             return expected.is_ok() || hashes.is_ok() || disk.is_ok();
         };
@@ -161,12 +161,12 @@ fn a_disk_without_room_is_told() {
     assert_eq!(expected.verdict, Verdict::Holds);
     for workers in [1, 2] {
         let files = Files::new(1_000);
-        let came = reach(plan(workers, Some(Thrift::Disk(&files)))).expect("an answer");
+        let came = reach(plan(workers, Some(Storage::Disk(&files)))).expect("an answer");
         assert_eq!(came, expected);
         assert!(files.left.load(Ordering::Relaxed) < 1_000, "no file was used");
     }
     let few = Files::new(3);
-    let came = reach(plan(1, Some(Thrift::Disk(&few))));
+    let came = reach(plan(1, Some(Storage::Disk(&few))));
     assert!(
         matches!(&came, Err(NoAnswer::NotStored(why)) if why.starts_with("files: ")),
         "{came:?}"
