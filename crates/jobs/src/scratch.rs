@@ -39,7 +39,7 @@ impl Scratch for Folder<'_> {
     }
 
     fn say(&self, error: &io::Error) -> String {
-        format!("--disk {}: no more states could be put there: {error}", self.path.display())
+        format!("--disk {}: states cannot be put there: {error}", self.path.display())
     }
 }
 
