@@ -144,12 +144,10 @@ fn are_before_overwritten(
     points: &HashMap<u32, usize>,
 ) -> bool {
     let point = |event: usize| points.get(&trace.events[event].txn).copied();
+    // The moment is one of the read's transaction, hence of its thread.
     let is_over = |read: usize, moment: Moment| match moment {
         Moment::Event(at) => at <= read,
-        Moment::Commit(write) => {
-            trace.events[write].thread == trace.events[read].thread
-                && trace.own(read).is_some_and(|own| write <= own)
-        }
+        Moment::Commit(write) => trace.own(read).is_some_and(|own| write <= own),
     };
     let is_open = |read: usize| {
         point(read).is_none_or(|point| !moments(trace, point).all(|moment| is_over(read, moment)))

@@ -295,3 +295,36 @@ fn points_of_overwritten_reads() {
     // As many as before: others would be refused although they fit.
     assert_eq!((accepted, rejected), (91, 1207));
 }
+
+/// A read that finds its own store overwritten comes before the next read of its thread, which no event of
+/// the group says: transaction 1 before 2, 2 before 4, and 4, which does not see `wr0(z)`, before 1. The points
+/// are right for all other conflicts.
+#[test]
+fn points_that_only_an_overwritten_read_contradicts() {
+    let mode = TraceMode::Exact(BufferedReads::Exact);
+    let group = |txns: &[u32], why| TxnGroup { txns: txns.to_vec(), why };
+    let rest = "rd0(x)^1 wr0(z)^1 rd0(y)^2 wr2(y)^4 rd2(z)^4";
+    let check = |first: &str, groups: &[TxnGroup]| {
+        let events = trace_of(&format!("{first} {rest}"));
+        let holds = trace_serializable(&events, BufferedReads::Exact);
+        let evidence = TraceEvidence::Groups(groups.to_vec());
+        (holds, trace(&events, mode, &Verdict::Holds, &evidence))
+    };
+    let (holds, checked) = check(
+        "wr0(x)^0",
+        &[group(&[0], NoCycle::Single), group(&[1, 2, 4], NoCycle::Points(vec![2, 3, 5]))],
+    );
+    assert!(holds);
+    assert_eq!(checked, Ok(()));
+    let (holds, checked) = check(
+        "wr0(x)^0 wr1(x)^3 fn1^5",
+        &[
+            group(&[0, 3], NoCycle::Events),
+            group(&[5], NoCycle::Single),
+            group(&[1, 2, 4], NoCycle::Points(vec![4, 5, 7])),
+        ],
+    );
+    assert!(!holds);
+    let why = "the transactions of a group do not have these points in time";
+    assert_eq!(checked, Err(Rejected::Trace(why)));
+}
