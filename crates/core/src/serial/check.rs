@@ -169,6 +169,10 @@ fn check_groups(trace: &Trace<'_>, groups: &[TxnGroup]) -> Result<(), Rejected> 
             }
         }
     }
+    let known: HashSet<u32> = trace.events.iter().map(|event| event.txn).collect();
+    if group_of.keys().any(|txn| !known.contains(txn)) {
+        return reject("a group has a transaction that is not in the trace");
+    }
     let group = |event: &TxnEvent| group_of.get(&event.txn).copied();
     let Some(numbers) = trace.events.iter().map(group).collect::<Option<Vec<usize>>>() else {
         return reject("a transaction is in no group");
@@ -194,7 +198,8 @@ fn check_groups(trace: &Trace<'_>, groups: &[TxnGroup]) -> Result<(), Rejected> 
         match &group.why {
             NoCycle::Single if group.txns.len() <= 1 => {}
             NoCycle::Single => return reject("a group has several transactions"),
-            NoCycle::Events if events.len() <= group.txns.len() => {}
+            // Each has one at least.
+            NoCycle::Events if events.len() == group.txns.len() => {}
             NoCycle::Events => return reject("a transaction has several events"),
             NoCycle::Tree => check_tree(trace, events)?,
             NoCycle::Points(points) => {

@@ -230,6 +230,17 @@ fn grouped() -> Vec<Case> {
             check(text, &[&[0], &[1]], NoCycle::Single),
         ),
         case(
+            "serial/check check_groups: a group has a transaction that is not in the trace",
+            good(),
+            check(text, &[&[0], &[1], &[2], &[3]], NoCycle::Single),
+        ),
+        // Transactions that there are not would make up for events that are too many.
+        case(
+            "serial/check check_groups: a group has a transaction that is not in the trace",
+            check(open, &[&[0], &[1, 2]], NoCycle::Events),
+            check(two, &[&[1, 2, 3, 4]], NoCycle::Events),
+        ),
+        case(
             "serial/check check_groups: a group has several transactions",
             tree(),
             check(open, &[&[0], &[1, 2]], NoCycle::Single),
