@@ -7,6 +7,7 @@ mod form;
 mod halves;
 mod hashes;
 mod index;
+mod keys;
 mod links;
 mod outbox;
 mod queue;

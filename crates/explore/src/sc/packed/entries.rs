@@ -11,8 +11,9 @@ pub(crate) enum KeyBits {
     Whole(u32),
 }
 
-/// Entries per chunk: growing never copies those that are there.
-const CHUNK: usize = 1 << 14;
+/// Entries per chunk, and its bytes, at most: growing never copies those that are there.
+const MOST_ENTRIES: usize = 1 << 14;
+const MOST_BYTES: usize = 1 << 20;
 /// Bytes that are read and written at once, whatever an entry has: a chunk is longer by that.
 const WHOLE: usize = 16;
 
@@ -25,6 +26,8 @@ pub(crate) struct Entries {
     sleep: u32,
     /// The bytes of an entry.
     each: usize,
+    /// How many entries there are per chunk: 2 to the power of this.
+    chunk: u32,
     chunks: Vec<Vec<u8>>,
     len: u32,
 }
@@ -44,7 +47,7 @@ impl Entries {
         if let (Some(first), KeyBits::Two([_, second])) = (first, bits) {
             key = first + (second + left - left / 2).min(32);
         }
-        Entries { key, first, sleep, each, chunks: Vec::new(), len: 0 }
+        Entries { key, first, sleep, each, chunk: chunk(each), chunks: Vec::new(), len: 0 }
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -52,7 +55,18 @@ impl Entries {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.chunks.len() * (CHUNK * self.each + WHOLE)
+        self.chunks.len() * self.chunk_bytes()
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        (self.each << self.chunk) + WHOLE
+    }
+
+    /// The chunk of an entry, and where it lies there.
+    #[inline]
+    fn place(&self, id: u32) -> (usize, usize) {
+        let (chunk, at) = (id >> self.chunk, id & ((1 << self.chunk) - 1));
+        (chunk as usize, at as usize * self.each)
     }
 
     /// The bytes of an entry.
@@ -95,8 +109,8 @@ impl Entries {
         let mut changed = Entries::new(bits, asleep | self.all_asleep());
         let (mut old, mut new) = (vec![0; self.words()], vec![0; changed.words()]);
         for i in 0..self.chunks.len() {
-            let first = (i * CHUNK) as u32;
-            for id in first..self.len.min(first + CHUNK as u32) {
+            let first = (i as u32) << self.chunk;
+            for id in first..self.len.min(first.saturating_add(1 << self.chunk)) {
                 self.load(id, &mut old);
                 new.fill(0);
                 change(&old, &mut new);
@@ -110,15 +124,15 @@ impl Entries {
     /// Eight bytes of a chunk.
     #[inline]
     fn word(&self, id: u32, offset: usize) -> u64 {
-        let (chunk, at) = (&self.chunks[id as usize / CHUNK], id as usize % CHUNK * self.each);
+        let (chunk, at) = self.place(id);
         let mut bytes = [0; 8];
-        bytes.copy_from_slice(&chunk[at + offset..at + offset + 8]);
+        bytes.copy_from_slice(&self.chunks[chunk][at + offset..at + offset + 8]);
         u64::from_le_bytes(bytes)
     }
 
     /// Word `i` of the key of a state.
     #[inline]
-    fn key_word(&self, id: u32, i: usize) -> u64 {
+    pub(crate) fn key_word(&self, id: u32, i: usize) -> u64 {
         let word = self.word(id, 8 * i) & low(self.key - 64 * i as u32);
         match self.first {
             Some(first) => word & low(first) | word >> first << 32,
@@ -145,8 +159,8 @@ impl Entries {
 
     /// Adds a state. There is room for who is asleep.
     pub(crate) fn push(&mut self, key: &[u64], asleep: u32) {
-        if (self.len as usize).is_multiple_of(CHUNK) {
-            self.chunks.push(vec![0; CHUNK * self.each + WHOLE]);
+        if self.len.is_multiple_of(1 << self.chunk) {
+            self.chunks.push(vec![0; self.chunk_bytes()]);
         }
         self.len += 1;
         for (i, &word) in key.iter().enumerate() {
@@ -167,8 +181,8 @@ impl Entries {
     /// Puts a value into these bits of an entry.
     #[inline]
     fn put(&mut self, id: u32, from: u32, bits: u32, value: u64) {
-        let at = id as usize % CHUNK * self.each + from as usize / 8;
-        let place = &mut self.chunks[id as usize / CHUNK][at..at + WHOLE];
+        let (chunk, at) = self.place(id);
+        let place = &mut self.chunks[chunk][at + from as usize / 8..][..WHOLE];
         let mut bytes = [0; WHOLE];
         bytes.copy_from_slice(place);
         let mask = u128::from(low(bits)) << (from % 8);
@@ -192,14 +206,21 @@ impl Entries {
         let mut number = || from.at_most(u32::MAX);
         let (key, first, sleep) = (number()?, number()?, number()?);
         let (each, len) = (number()? as usize, number()?);
-        let mut chunks = Vec::new();
-        for _ in 0..(len as usize).div_ceil(CHUNK) {
-            let mut chunk = vec![0; CHUNK * each + WHOLE];
+        let first = first.checked_sub(1);
+        let mut all =
+            Entries { key, first, sleep, each, chunk: chunk(each), chunks: Vec::new(), len };
+        for _ in 0..len.div_ceil(1 << all.chunk) {
+            let mut chunk = vec![0; all.chunk_bytes()];
             from.bytes(&mut chunk)?;
-            chunks.push(chunk);
+            all.chunks.push(chunk);
         }
-        Ok(Entries { key, first: first.checked_sub(1), sleep, each, chunks, len })
+        Ok(all)
     }
+}
+
+/// How many entries of so many bytes a chunk has, as a power of 2.
+fn chunk(each: usize) -> u32 {
+    (MOST_BYTES / each.max(1)).clamp(1, MOST_ENTRIES).ilog2()
 }
 
 /// So many bits, and no more than there are.

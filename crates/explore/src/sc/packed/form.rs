@@ -1,7 +1,5 @@
 //! What the keys of states are: the numbers of two halves of their rows, or all of their fields.
 
-use rustc_hash::FxHashSet;
-
 use crate::keep::{In, NotKept, Out};
 
 use super::entries::{Entries, KeyBits};
@@ -22,9 +20,9 @@ pub(crate) struct Form {
 
 /// At so many places it is looked at whether halves divide well there.
 const PLACES: usize = 8;
-/// So many states are looked at for that, and all of their fields so often, if there are many.
-const MANY: u32 = 1 << 20;
-const SAMPLE: u32 = 1 << 12;
+/// So many states are looked at for that: among few, most halves look different, however they are divided.
+const SAMPLE: u32 = 1 << 16;
+/// So often it is tried for each field whether it is better on the other side.
 const PASSES: usize = 2;
 
 impl Form {
@@ -81,7 +79,7 @@ impl Form {
         row.clear();
         row.resize(self.width, 0);
         if self.whole {
-            return self.halves[0].unpack_words(key, row);
+            return self.halves[0].unpack_words(|word| key[word], row);
         }
         self.halves[0].unpack(key[0] as u32, row);
         self.halves[1].unpack((key[0] >> 32) as u32, row);
@@ -122,24 +120,27 @@ impl Form {
 
     /// The form in which these states take the least memory, if it is another one.
     pub(crate) fn better(&self, entries: &Entries) -> Option<Form> {
-        let mut bits = vec![0; self.width];
-        for (index, of_field) in self.halves.iter().flat_map(Half::fields) {
-            bits[index as usize] = of_field;
-        }
-        let fields = |side: Option<(bool, &[bool])>| {
-            let all = (0..self.width).filter(move |&f| side.is_none_or(|(is, all)| all[f] == is));
-            Half::new(all.map(|field| (field as u32, bits[field])))
-        };
-        let second = self.divide(&bits, entries);
-        let halves = [fields(Some((false, &second))), fields(Some((true, &second)))];
-        let mut divided = Form { width: self.width, halves, whole: false };
         let (mut row, mut key) = (Vec::new(), [0; MOST_WORDS]);
+        let key = &mut key[..entries.words()];
+        let mut most = vec![0; self.width];
         for id in 0..entries.len() {
-            let key = &mut key[..entries.words()];
             entries.load(id, key);
             self.unpack(key, &mut row);
-            // Fields have as many bits as before, so they fit.
-            divided.pack(&row, key);
+            most.iter_mut().zip(&row).for_each(|(most, &value)| *most |= value);
+        }
+        let bits = |field: usize| 32 - most[field].leading_zeros() as u8;
+        let fields = |side: Option<(bool, &[bool])>| {
+            let all = (0..self.width).filter(move |&f| side.is_none_or(|(is, all)| all[f] == is));
+            Half::new(all.map(|field| (field as u32, bits(field))))
+        };
+        let second = Sample::new(self, entries).divide(&bits);
+        let halves = [fields(Some((false, &second))), fields(Some((true, &second)))];
+        let mut divided = Form { width: self.width, halves, whole: false };
+        let mut new = [0; MOST_WORDS];
+        for id in 0..entries.len() {
+            entries.load(id, key);
+            self.unpack(key, &mut row);
+            divided.pack(&row, &mut new);
         }
         let whole = Form { width: self.width, halves: [fields(None), Half::none()], whole: true };
         let cost = |form: &Form| {
@@ -147,34 +148,20 @@ impl Form {
             let halves = form.halves.iter().map(|half| half.len() as usize * half.each());
             each * entries.len() as usize + halves.sum::<usize>()
         };
-        let is_whole = whole.halves[0].words() <= MOST_WORDS && cost(&whole) < cost(&divided);
-        match is_whole {
-            true => (!self.whole).then_some(whole),
-            false => Some(divided),
-        }
+        let fits = |form: &Form| !form.whole || form.halves[0].words() <= MOST_WORDS;
+        let best = [divided, whole].into_iter().filter(fits).min_by_key(cost);
+        best.filter(|form| cost(form) < cost(self))
     }
 
-    /// Which fields go to the second half so that there are few halves, as far as some states show.
-    fn divide(&self, bits: &[u8], entries: &Entries) -> Vec<bool> {
-        let ends: Vec<usize> = bits
-            .iter()
-            .scan(0, |sum, &bits| {
-                *sum += usize::from(bits);
-                Some(*sum)
-            })
-            .collect();
-        let all = ends.last().copied().unwrap_or(0);
-        let sample = Sample::new(self, entries);
-        // Some places, which leave so many more bits each time.
-        let places =
-            (1..PLACES).map(|part| ends.partition_point(|&end| end * PLACES <= all * part));
-        let sides = places.map(|at| (0..self.width).map(|field| field >= at).collect());
-        let mut known = FxHashSet::default();
-        let best = sides.min_by_key(|side: &Vec<bool>| count(&sample.sums(side), &mut known));
-        match best {
-            Some(side) if entries.len() >= MANY => sample.better(side),
-            Some(side) => side,
-            None => vec![true; self.width],
+    /// Half `side` of a state, in words.
+    #[inline]
+    fn word(&self, entries: &Entries, id: u32, side: usize, word: usize) -> u64 {
+        match self.whole {
+            true => entries.key_word(id, word),
+            false => {
+                let numbers = entries.key_word(id, 0);
+                self.halves[side].word((numbers >> (32 * side)) as u32, word)
+            }
         }
     }
 
@@ -203,82 +190,120 @@ impl Form {
 }
 
 /// Some states, for which it is tried out how their fields are divided best.
-struct Sample {
-    /// Per field and state a hash: those of some fields add up to a hash of all of them.
-    fields: Vec<Vec<u64>>,
-    len: usize,
+struct Sample<'a> {
+    form: &'a Form,
+    entries: &'a Entries,
+    /// States that were found one after the other: those that differ in few fields only are among them.
+    first: u32,
+    /// Per field the half that it is in, and its place there.
+    places: Vec<(usize, usize)>,
+    /// A hash of one field of each state. Those of some fields add up to a hash of all of them.
+    hashes: Vec<u64>,
+    /// Which hashes were seen, about.
+    seen: Vec<u64>,
 }
 
-impl Sample {
-    /// States that were found one after the other: those that differ in few fields only are among them.
-    fn new(form: &Form, entries: &Entries) -> Sample {
-        let mut fields = vec![Vec::new(); form.width];
-        let (mut row, mut key) = (Vec::new(), [0; MOST_WORDS]);
-        let key = &mut key[..entries.words()];
-        let ids = entries.len().saturating_sub(SAMPLE)..entries.len();
-        for id in ids.clone() {
-            entries.load(id, key);
-            form.unpack(key, &mut row);
-            for (field, (hashes, &value)) in fields.iter_mut().zip(&row).enumerate() {
-                let both = (field as u64 + 1) << 32 | u64::from(value);
-                let hash = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                hashes.push((hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9));
+/// So many hashes are told apart.
+const SEEN: u32 = 18;
+
+impl<'a> Sample<'a> {
+    fn new(form: &'a Form, entries: &'a Entries) -> Sample<'a> {
+        let mut places = vec![(0, 0); form.width];
+        for (side, half) in form.halves.iter().enumerate() {
+            for (at, (field, _)) in half.fields().enumerate() {
+                places[field as usize] = (side, at);
             }
         }
-        Sample { fields, len: ids.len() }
+        let first = entries.len().saturating_sub(SAMPLE);
+        let hashes = vec![0; (entries.len() - first) as usize];
+        Sample { form, entries, first, places, hashes, seen: vec![0; 1 << (SEEN - 6)] }
     }
 
-    /// Per state the sum over the fields on each side.
-    fn sums(&self, second: &[bool]) -> [Vec<u64>; 2] {
-        let mut sums = [vec![0u64; self.len], vec![0u64; self.len]];
-        for (hashes, &side) in self.fields.iter().zip(second) {
-            add(&mut sums[usize::from(side)], hashes);
+    /// Which fields go to the second half so that there are few halves.
+    fn divide(mut self, bits: &dyn Fn(usize) -> u8) -> Vec<bool> {
+        let width = self.form.width;
+        let ends: Vec<usize> = (0..width)
+            .scan(0, |sum, field| {
+                *sum += usize::from(bits(field));
+                Some(*sum)
+            })
+            .collect();
+        let all = ends.last().copied().unwrap_or(0);
+        // All in the second one; then those before some places go to the first, with so many more bits each time.
+        let mut sums = [vec![0; self.hashes.len()], vec![0; self.hashes.len()]];
+        (0..width).for_each(|field| self.add(field, &mut sums[1]));
+        let (mut at, mut best) = (0, (f64::INFINITY, 0, sums.clone()));
+        for part in 1..PLACES {
+            let next = ends.partition_point(|&end| end * PLACES <= all * part);
+            (at..next).for_each(|field| self.change_sides(field, true, &mut sums));
+            at = next;
+            let halves = self.count(&sums);
+            if halves < best.0 {
+                best = (halves, at, sums.clone());
+            }
         }
-        sums
-    }
-
-    /// With single fields on the other side, as long as that makes fewer.
-    fn better(&self, mut second: Vec<bool>) -> Vec<bool> {
-        let mut known = FxHashSet::default();
-        let mut sums = self.sums(&second);
-        let mut least = count(&sums, &mut known);
+        let (mut least, at, mut sums) = best;
+        let mut second: Vec<bool> = (0..width).map(|field| field >= at).collect();
+        // Single fields change sides as long as that makes fewer.
         for _ in 0..PASSES {
             let before = least;
-            for (field, hashes) in self.fields.iter().enumerate() {
-                let side = usize::from(second[field]);
-                take(&mut sums[side], hashes);
-                add(&mut sums[1 - side], hashes);
-                let now = count(&sums, &mut known);
+            for field in (0..width).filter(|&field| bits(field) > 0) {
+                self.change_sides(field, second[field], &mut sums);
+                let now = self.count(&sums);
                 if now < least {
                     least = now;
                     second[field] = !second[field];
                 } else {
-                    take(&mut sums[1 - side], hashes);
-                    add(&mut sums[side], hashes);
+                    self.change_sides(field, !second[field], &mut sums);
                 }
             }
-            if least == before {
+            if least >= before {
                 break;
             }
         }
         second
     }
-}
 
-fn add(sums: &mut [u64], hashes: &[u64]) {
-    sums.iter_mut().zip(hashes).for_each(|(sum, &hash)| *sum = sum.wrapping_add(hash));
-}
+    /// Takes a field from the side that it is on to the other one.
+    fn change_sides(&mut self, field: usize, is_second: bool, sums: &mut [Vec<u64>; 2]) {
+        self.hash(field);
+        let [first, second] = sums;
+        let (from, to) = if is_second { (second, first) } else { (first, second) };
+        for ((from, to), &hash) in from.iter_mut().zip(to).zip(&self.hashes) {
+            *from = from.wrapping_sub(hash);
+            *to = to.wrapping_add(hash);
+        }
+    }
 
-fn take(sums: &mut [u64], hashes: &[u64]) {
-    sums.iter_mut().zip(hashes).for_each(|(sum, &hash)| *sum = sum.wrapping_sub(hash));
-}
+    fn add(&mut self, field: usize, sums: &mut [u64]) {
+        self.hash(field);
+        sums.iter_mut().zip(&self.hashes).for_each(|(sum, &hash)| *sum = sum.wrapping_add(hash));
+    }
 
-/// How many different halves there are.
-fn count(sums: &[Vec<u64>; 2], known: &mut FxHashSet<u64>) -> usize {
-    let different = |sums: &Vec<u64>| {
-        known.clear();
-        known.extend(sums);
-        known.len()
-    };
-    sums.iter().map(different).sum()
+    fn hash(&mut self, field: usize) {
+        let (side, at) = self.places[field];
+        let half = &self.form.halves[side];
+        for (hash, id) in self.hashes.iter_mut().zip(self.first..) {
+            let value = half.value(at, |word| self.form.word(self.entries, id, side, word));
+            let both = (field as u64 + 1) << 32 | u64::from(value);
+            let mixed = both.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            *hash = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        }
+    }
+
+    /// How many different halves there are, about: by how many bits hashes set (linear counting; Whang,
+    /// Vander-Zanden and Taylor, 1990).
+    fn count(&mut self, sums: &[Vec<u64>; 2]) -> f64 {
+        let mut different = |sums: &Vec<u64>| {
+            self.seen.fill(0);
+            for &sum in sums {
+                let bit = (sum ^ sum >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SEEN);
+                self.seen[bit as usize / 64] |= 1 << (bit % 64);
+            }
+            let all = f64::from(1u32 << SEEN);
+            let free: u32 = self.seen.iter().map(|word| word.count_zeros()).sum();
+            all * (all / f64::from(free.max(1))).ln()
+        };
+        sums.iter().map(&mut different).sum()
+    }
 }

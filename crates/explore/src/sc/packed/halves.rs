@@ -10,9 +10,10 @@
 
 use std::ops::Range;
 
-use hashbrown::HashTable;
-
 use crate::keep::{In, NotKept, Out};
+
+use super::entries::KeyBits;
+use super::keys::Keys;
 
 /// A field: which one of the row, its bits, the word that it lies in, and its place there.
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +25,11 @@ struct Field {
 }
 
 /// Some fields of all rows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Half {
     fields: Vec<Field>,
-    /// Words per half.
-    words: usize,
-    data: Vec<u64>,
-    table: HashTable<u32>,
-    len: u32,
+    /// All that were met.
+    keys: Keys,
     /// The last one that was asked for: successors of a state have much in common.
     last: u32,
     packed: Vec<u64>,
@@ -50,8 +48,9 @@ impl Half {
             fields.push(Field { index, bits, word, at });
             at += bits;
         }
-        let words = word as usize + 1;
-        Half { fields, words, packed: vec![0; words], ..Half::default() }
+        let keys = Keys::new(KeyBits::Whole(64 * word + u32::from(at)), 0);
+        let packed = vec![0; keys.entries.words()];
+        Half { fields, keys, last: 0, packed }
     }
 
     /// For no fields.
@@ -61,17 +60,17 @@ impl Half {
 
     /// Words per half.
     pub(crate) fn words(&self) -> usize {
-        self.words
+        self.packed.len()
     }
 
     /// About the bytes that a half takes.
     pub(crate) fn each(&self) -> usize {
-        8 * self.words + 8
+        self.keys.entries.each() + 5
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> u32 {
-        self.len
+        self.keys.len()
     }
 
     /// Its fields with their bits.
@@ -80,8 +79,7 @@ impl Half {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        // A slot and a control byte each, one in eight free.
-        self.data.capacity() * 8 + self.table.capacity() * 8 / 7 * 5
+        self.keys.bytes()
     }
 
     /// How many bits its fields take.
@@ -97,11 +95,15 @@ impl Half {
         pack(&self.fields, row, words)
     }
 
-    /// Puts its fields, as they are packed, into a row.
+    /// Puts its fields, as they are packed into words, into a row.
     #[inline]
-    pub(crate) fn unpack_words(&self, words: &[u64], row: &mut [u32]) {
+    pub(crate) fn unpack_words(&self, words: impl Fn(usize) -> u64, row: &mut [u32]) {
+        let (mut now, mut packed) = (0, words(0));
         for &Field { index, bits, word, at } in &self.fields {
-            row[index as usize] = ((words[word as usize] >> (at & 63)) & ((1 << bits) - 1)) as u32;
+            if word != now {
+                (now, packed) = (word, words(word as usize));
+            }
+            row[index as usize] = ((packed >> (at & 63)) & ((1 << bits) - 1)) as u32;
         }
     }
 
@@ -126,28 +128,30 @@ impl Half {
     }
 
     fn number_of(&mut self, packed: &[u64]) -> u32 {
-        let Half { data, table, words, .. } = self;
-        if self.len > 0 && equal(get(data, *words, self.last), packed) {
-            return self.last;
+        if self.len() == 0 || !self.keys.entries.is(self.last, packed) {
+            let found = self.keys.find(packed);
+            self.last = found.unwrap_or_else(|missing| self.keys.add(packed, 0, &missing));
         }
-        let hash_ = hash(packed);
-        let known = table.find(hash_, |&id| equal(get(data, *words, id), packed));
-        self.last = match known {
-            Some(&id) => id,
-            None => {
-                data.extend_from_slice(packed);
-                table.insert_unique(hash_, self.len, |&id| hash(get(data, *words, id)));
-                self.len += 1;
-                self.len - 1
-            }
-        };
         self.last
     }
 
     /// Puts the fields of half `number` into a row.
     #[inline]
     pub(crate) fn unpack(&self, number: u32, row: &mut [u32]) {
-        self.unpack_words(get(&self.data, self.words, number), row);
+        self.unpack_words(|word| self.word(number, word), row);
+    }
+
+    /// A word of half `number`.
+    #[inline]
+    pub(crate) fn word(&self, number: u32, word: usize) -> u64 {
+        self.keys.entries.key_word(number, word)
+    }
+
+    /// The field at a place of a half that has these words.
+    #[inline]
+    pub(crate) fn value(&self, place: usize, words: impl Fn(usize) -> u64) -> u32 {
+        let Field { word, bits, at, .. } = self.fields[place];
+        ((words(word as usize) >> (at & 63)) & ((1 << bits) - 1)) as u32
     }
 
     /// Writes all of it.
@@ -157,8 +161,11 @@ impl Half {
             out.number(index.into());
             out.number(bits.into());
         }
-        out.number(self.len.into());
-        self.data.iter().for_each(|word| out.bytes(&word.to_le_bytes()));
+        out.number(self.len().into());
+        for number in 0..self.len() {
+            let words = (0..self.words()).map(|word| self.word(number, word));
+            words.for_each(|word| out.bytes(&word.to_le_bytes()));
+        }
     }
 
     /// Reads this, for rows of so many fields at most. `room` says whether so many bytes may be in use.
@@ -176,7 +183,7 @@ impl Half {
             fields.push((index, bits));
         }
         let mut half = Half::new(fields.into_iter());
-        let mut packed = vec![0; half.words];
+        let mut packed = vec![0; half.words()];
         let mut row = vec![0; width];
         for number in 0..from.at_most(u32::MAX)? {
             for word in &mut packed {
@@ -205,7 +212,7 @@ impl Half {
         let old = std::mem::replace(self, wider);
         let width = self.fields.iter().map(|field| field.index as usize + 1).max().unwrap_or(0);
         let mut row = vec![0; width];
-        for number in 0..old.len {
+        for number in 0..old.len() {
             old.unpack(number, &mut row);
             self.number(&row);
         }
@@ -228,26 +235,4 @@ fn pack(fields: &[Field], row: &[u32], words: &mut [u64]) -> bool {
     }
     words[now as usize] = packed;
     lost == 0
-}
-
-/// Whether two halves are the same: they have few words, for which a call would take longer.
-#[inline]
-fn equal(a: &[u64], b: &[u64]) -> bool {
-    a.iter().zip(b).all(|(a, b)| a == b)
-}
-
-fn get(data: &[u64], words: usize, number: u32) -> &[u64] {
-    &data[number as usize * words..(number as usize + 1) * words]
-}
-
-/// A hash of words that are states or parts of them.
-#[inline]
-pub(super) fn hash(words: &[u64]) -> u64 {
-    let mut h = 0u64;
-    for &word in words {
-        h = (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        h ^= h >> 29;
-    }
-    h = h.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    h ^ (h >> 32)
 }

@@ -110,7 +110,7 @@ impl Chunk {
     fn unpack(&self, at: usize, row: &mut Vec<u32>) {
         row.clear();
         row.resize(self.width, 0);
-        self.packing.unpack_words(&self.words[at..at + self.packing.words()], row);
+        self.packing.unpack_words(|word| self.words[at + word], row);
     }
 }
 

@@ -2,18 +2,17 @@
 //!
 //! A state is a row of small numbers (which local state each thread is in, which value each
 //! location holds, what else a search carries along). It is kept as a [key](Form), mostly the numbers of
-//! its two halves, and the threads that are asleep ([`Entries`]), with a link to the state that it was found
-//! from ([`Links`]), and found again by its hash ([`Index`]): some 10 bytes in all. States are
+//! its two halves, and the threads that are asleep, found again by its hash ([`Keys`]), with a link to the state
+//! that it was found from ([`Links`]): some 10 bytes in all. States are
 //! numbered in the order of their arrival: those behind a cursor are the queue of a breadth-first search.
 
 use weakspot_core::Value;
 
 use crate::keep::{In, NotKept, Out};
 
-use super::entries::{Entries, KeyBits};
+use super::entries::KeyBits;
 use super::form::{Form, MOST_WORDS};
-use super::halves::hash;
-use super::index::{Index, Place};
+use super::keys::Keys;
 use super::links::Links;
 
 /// What a state carries besides its row.
@@ -38,13 +37,12 @@ pub(crate) enum Inserted {
 #[derive(Debug)]
 pub(crate) struct Store {
     form: Form,
-    entries: Entries,
+    keys: Keys,
     links: Links,
-    index: Index,
     /// With so many states it is looked at again which form is the best.
     look_again: u32,
     /// The keys of the rows of a batch.
-    keys: Vec<u64>,
+    batch: Vec<u64>,
 }
 
 /// With so many states it is looked at which form is the best. Before, memory does not matter.
@@ -57,45 +55,32 @@ impl Store {
     pub(crate) fn new(workers: u32) -> Store {
         Store {
             form: Form::new(),
-            entries: Entries::new(KeyBits::Whole(0), 0),
+            keys: Keys::new(KeyBits::Whole(0), 0),
             links: Links::new(workers),
-            index: Index::larger(0),
             look_again: LOOKS[0],
-            keys: Vec::new(),
+            batch: Vec::new(),
         }
     }
 
     pub(crate) fn len(&self) -> u32 {
-        self.entries.len()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes_without_index() + self.index.bytes()
-    }
-
-    fn bytes_without_index(&self) -> usize {
-        self.form.bytes() + self.entries.bytes() + self.links.bytes()
+        self.keys.len()
     }
 
     /// The bytes in use after the next growth of the table, if that is due within `more` states.
     pub(crate) fn bytes_after(&self, more: usize) -> usize {
-        let then = self.len().saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
-        match self.index.is_full(then) {
-            true => self.bytes_without_index() + Index::bytes_of_larger(then),
-            false => self.bytes(),
-        }
+        self.form.bytes() + self.links.bytes() + self.keys.bytes_after(more)
     }
 
     pub(crate) fn row(&self, id: u32, row: &mut Vec<u32>) {
         let mut key = [0; MOST_WORDS];
-        let key = &mut key[..self.entries.words()];
-        self.entries.load(id, key);
+        let key = &mut key[..self.keys.entries.words()];
+        self.keys.entries.load(id, key);
         self.form.unpack(key, row);
     }
 
     /// The threads that are asleep in a state.
     pub(crate) fn asleep(&self, id: u32) -> u32 {
-        self.entries.asleep(id)
+        self.keys.entries.asleep(id)
     }
 
     /// The state that a state was found from.
@@ -124,22 +109,22 @@ impl Store {
         while !self.pack_batch(width, rows) {}
         let asleep = notes.iter().fold(0, |all, note| all | note.asleep);
         let bits = self.form.bits();
-        if !self.entries.fits(bits, asleep) {
-            let entries = std::mem::take(&mut self.entries);
-            self.entries = entries.changed(bits, asleep, |old, new| new.copy_from_slice(old));
+        if !self.keys.entries.fits(bits, asleep) {
+            let entries = std::mem::take(&mut self.keys.entries);
+            self.keys.entries = entries.changed(bits, asleep, |old, new| new.copy_from_slice(old));
         }
-        let keys = std::mem::take(&mut self.keys);
-        let words = self.entries.words();
+        let batch = std::mem::take(&mut self.batch);
+        let words = self.keys.entries.words();
         for (i, &note) in notes.iter().enumerate() {
-            if let Some(later) = keys.get((i + AHEAD) * words..(i + AHEAD + 1) * words) {
-                self.index.prefetch(hash(later));
+            if let Some(later) = batch.get((i + AHEAD) * words..(i + AHEAD + 1) * words) {
+                self.keys.prefetch(later);
             }
-            each(i, self.insert(&keys[i * words..(i + 1) * words], note));
+            each(i, self.insert(&batch[i * words..(i + 1) * words], note));
         }
-        self.keys = keys;
+        self.batch = batch;
         if self.len() >= self.look_again {
             self.look_again = next_look(self.len());
-            if let Some(form) = self.form.better(&self.entries) {
+            if let Some(form) = self.form.better(&self.keys.entries) {
                 self.take_form(form);
             }
         }
@@ -147,10 +132,10 @@ impl Store {
 
     /// Packs a batch; false if keys had to change on the way.
     fn pack_batch(&mut self, width: usize, rows: &[u32]) -> bool {
-        let words = self.entries.words();
-        self.keys.clear();
-        self.keys.resize(rows.len() / width * words, 0);
-        for (row, key) in rows.chunks_exact(width).zip(self.keys.chunks_exact_mut(words)) {
+        let words = self.keys.entries.words();
+        self.batch.clear();
+        self.batch.resize(rows.len() / width * words, 0);
+        for (row, key) in rows.chunks_exact(width).zip(self.batch.chunks_exact_mut(words)) {
             if !self.form.pack(row, key) {
                 if let Some(form) = self.form.widen(row) {
                     self.take_form(form);
@@ -163,7 +148,7 @@ impl Store {
 
     /// Keeps all states in another form, which has room for them.
     fn take_form(&mut self, mut form: Form) {
-        let entries = std::mem::take(&mut self.entries);
+        let entries = std::mem::take(&mut self.keys.entries);
         let mut row = Vec::new();
         // How many halves there are is known once all have been met.
         let (mut old, mut new) = ([0; MOST_WORDS], [0; MOST_WORDS]);
@@ -174,54 +159,29 @@ impl Store {
             self.form.unpack(key, &mut row);
             form.pack(&row, &mut new);
         }
-        self.entries = entries.changed(form.bits(), 0, |key, new| {
+        self.keys.entries = entries.changed(form.bits(), 0, |key, new| {
             self.form.unpack(key, &mut row);
             form.pack(&row, new);
         });
         self.form = form;
-        self.find_anew();
+        self.keys.find_anew();
     }
 
     fn insert(&mut self, key: &[u64], note: Note) -> Inserted {
-        let Store { entries, index, .. } = self;
-        let hash_ = hash(key);
-        let place = match index.find(hash_, |id| entries.is(id, key)) {
-            Place::Known(id) => {
-                let asleep = entries.asleep(id);
+        match self.keys.find(key) {
+            Ok(id) => {
+                let asleep = self.asleep(id);
                 let woken = asleep & !note.asleep;
                 if woken == 0 {
                     return Inserted::Known;
                 }
-                entries.set_asleep(id, asleep & note.asleep);
-                return Inserted::Woken(id, woken);
+                self.keys.entries.set_asleep(id, asleep & note.asleep);
+                Inserted::Woken(id, woken)
             }
-            Place::Free(line, slot) => (line, slot),
-        };
-        let id = entries.len();
-        entries.push(key, note.asleep);
-        self.links.push(note.parent);
-        match index.is_full(id + 1) {
-            false => index.put(place, hash_, id),
-            true => self.find_anew(),
-        }
-        Inserted::New(id)
-    }
-
-    /// Makes the table anew, with room for more.
-    fn find_anew(&mut self) {
-        self.index = Index::default();
-        self.index = Index::larger(self.len());
-        let mut key = [0; MOST_WORDS];
-        let key = &mut key[..self.entries.words()];
-        let mut hashes = [0; AHEAD];
-        for first in (0..self.len()).step_by(AHEAD) {
-            let ids = first..self.len().min(first + AHEAD as u32);
-            for (id, hash_) in ids.clone().zip(&mut hashes) {
-                self.entries.load(id, key);
-                *hash_ = hash(key);
-                self.index.prefetch(*hash_);
+            Err(missing) => {
+                self.links.push(note.parent);
+                Inserted::New(self.keys.add(key, note.asleep, &missing))
             }
-            ids.zip(hashes).for_each(|(id, hash_)| self.index.add(hash_, id));
         }
     }
 
@@ -229,12 +189,12 @@ impl Store {
     pub(crate) fn write(&self, out: &mut Out<'_>) {
         self.form.write(out);
         out.number(self.len().into());
-        out.number(self.entries.all_asleep().into());
-        let mut key = vec![0; self.entries.words()];
-        let bytes = self.entries.key_bytes();
+        out.number(self.keys.entries.all_asleep().into());
+        let mut key = vec![0; self.keys.entries.words()];
+        let bytes = self.keys.entries.key_bytes();
         let mut last = 0;
         for (id, parent) in (0..self.len()).zip(self.parents(0)) {
-            self.entries.load(id, &mut key);
+            self.keys.entries.load(id, &mut key);
             for (i, word) in key.iter().enumerate() {
                 out.bytes(&word.to_le_bytes()[..8.min(bytes - 8 * i)]);
             }
@@ -248,18 +208,16 @@ impl Store {
     /// Writes all of it as it is in memory.
     pub(crate) fn save(&self, out: &mut Out<'_>) {
         self.form.write(out);
-        self.entries.save(out);
+        self.keys.save(out);
         self.links.save(out);
-        self.index.save(out);
     }
 
     /// Reads this, with names of so many workers.
     pub(crate) fn load(from: &mut In<'_>, workers: u32) -> Result<Store, NotKept> {
         let form = Form::read(from, u32::MAX, &mut |_| Ok(()))?;
-        let entries = Entries::load_all(from)?;
-        let (links, index) = (Links::load(from, workers)?, Index::load(from)?);
-        let look_again = next_look(entries.len());
-        Ok(Store { form, entries, links, index, look_again, keys: Vec::new() })
+        let (keys, links) = (Keys::load(from)?, Links::load(from, workers)?);
+        let look_again = next_look(keys.len());
+        Ok(Store { form, keys, links, look_again, batch: Vec::new() })
     }
 
     /// Reads this, of rows with so many fields at most. `is_row` says whether a row may be, `room` whether so
@@ -273,10 +231,10 @@ impl Store {
         let form = Form::read(from, width, room)?;
         let len = from.at_most(u32::MAX)?;
         let all_asleep = from.at_most(u32::MAX)?;
-        let entries = Entries::new(form.bits(), all_asleep);
-        let mut store = Store { form, entries, ..Store::new(workers) };
-        let mut key = vec![0; store.entries.words()];
-        let bytes = store.entries.key_bytes();
+        let keys = Keys::new(form.bits(), all_asleep);
+        let mut store = Store { form, keys, ..Store::new(workers) };
+        let mut key = vec![0; store.keys.entries.words()];
+        let bytes = store.keys.entries.key_bytes();
         let (mut row, mut last) = (Vec::new(), 0);
         for id in 0..len {
             for (i, word) in key.iter_mut().enumerate() {
