@@ -10,7 +10,8 @@ use crate::answer::NoAnswer;
 
 /// Where a search is kept.
 pub trait Keep: Sync {
-    /// What an earlier search of the same question has written, if this one is to go on from there.
+    /// What an earlier search of the same question has written, if this one is to go on from there. The error is
+    /// [`io::ErrorKind::Interrupted`] if a signal has come before it could be read.
     fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>>;
 
     /// Whether it is time to keep the search as it is.
@@ -37,6 +38,9 @@ impl NotKept {
             NotKept::Damaged => {
                 let why = "it has a good checksum, but is not what a search of this program writes";
                 Err(NoAnswer::NotResumed(why.to_owned()))
+            }
+            NotKept::Read(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Ok(Limit::Interrupted)
             }
             NotKept::Read(error) => Err(NoAnswer::NotResumed(error.to_string())),
         }

@@ -120,8 +120,9 @@ fn number(from: &mut dyn Read) -> io::Result<u32> {
 pub struct CheckpointFile {
     head: Head,
     write: Option<PathBuf>,
-    /// A checked file, where what the search says begins, and how long that is.
-    resume: Option<(PathBuf, u64, u64)>,
+    /// A file, and where what the search says begins, and how long that is, unless a signal came before the file
+    /// was checked.
+    resume: Option<(PathBuf, Option<(u64, u64)>)>,
     state: Mutex<State>,
 }
 
@@ -137,9 +138,8 @@ impl CheckpointFile {
         let resume = match &args.resume {
             None => None,
             Some(path) => {
-                let (start, length) =
-                    checked(path, &head).with_context(|| format!("{}", path.display()))?;
-                Some((path.clone(), start, length))
+                let part = checked(path, &head).with_context(|| format!("{}", path.display()))?;
+                Some((path.clone(), part))
             }
         };
         if let Some(path) = &args.write {
@@ -179,7 +179,10 @@ impl CheckpointFile {
 
 impl Keep for CheckpointFile {
     fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>> {
-        let (path, start, length) = self.resume.as_ref()?;
+        let (path, part) = self.resume.as_ref()?;
+        let Some((start, length)) = part else {
+            return Some(Err(io::ErrorKind::Interrupted.into()));
+        };
         Some(File::open(path).and_then(|mut file| {
             file.seek(SeekFrom::Start(*start))?;
             Ok(Box::new(file.take(*length)) as Box<dyn Read>)
@@ -221,8 +224,8 @@ impl Write for Summed<'_> {
 }
 
 /// Where the contents of a checkpoint begin, and how long they are, if it is whole and belongs to what
-/// `expected` says.
-fn checked(path: &Path, expected: &Head) -> Result<(u64, u64)> {
+/// `expected` says; nothing if a signal came before that was known.
+fn checked(path: &Path, expected: &Head) -> Result<Option<(u64, u64)>> {
     let metadata = std::fs::metadata(path).map_err(|error| anyhow!("failed to read: {error}"))?;
     if !metadata.is_file() {
         bail!("no checkpoint of weakspot: this is no file");
@@ -231,7 +234,11 @@ fn checked(path: &Path, expected: &Head) -> Result<(u64, u64)> {
     check_whole(file, metadata.len(), expected)
 }
 
-fn check_whole(mut file: impl Read + Seek, length: u64, expected: &Head) -> Result<(u64, u64)> {
+fn check_whole(
+    mut file: impl Read + Seek,
+    length: u64,
+    expected: &Head,
+) -> Result<Option<(u64, u64)>> {
     let failed = |error: io::Error| anyhow!("failed to read: {error}");
     let short = || anyhow!("cut short: the end of the checkpoint is missing");
     let mut begin = Vec::new();
@@ -261,7 +268,7 @@ fn check_whole(mut file: impl Read + Seek, length: u64, expected: &Head) -> Resu
             n => sum.update(&block[..n]),
         }
         if interrupt::asked() {
-            bail!("interrupted while the checkpoint was read");
+            return Ok(None);
         }
     }
     if sum.finalize()[..] != end[..SUM] {
@@ -287,7 +294,7 @@ fn check_whole(mut file: impl Read + Seek, length: u64, expected: &Head) -> Resu
         bail!("a checkpoint of another input, whose SHA-256 begins with {its}, not with {ours}");
     }
     let start = after_format + read;
-    Ok((start, summed.saturating_sub(start)))
+    Ok(Some((start, summed.saturating_sub(start))))
 }
 
 #[cfg(test)]
@@ -313,7 +320,8 @@ mod tests {
 
     fn said(bytes: &[u8]) -> String {
         match check_whole(Cursor::new(bytes), bytes.len() as u64, &head()) {
-            Ok((start, length)) => {
+            Ok(None) => "a signal has come".to_owned(),
+            Ok(Some((start, length))) => {
                 String::from_utf8_lossy(&bytes[start as usize..][..length as usize]).into_owned()
             }
             Err(error) => error.to_string(),

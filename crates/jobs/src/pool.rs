@@ -566,7 +566,7 @@ fn kept(inputs: usize) -> String {
     let [kept, memory] = [&KEPT, &KEPT_BYTES].map(|f| f.load(Ordering::Relaxed));
     match (inputs, kept) {
         (1, 10_000..) => format!(
-            "; {kept} states in {:.1} MiB, {:.1} bytes each",
+            "; about {kept} states in {:.1} MiB, {:.1} bytes each",
             memory as f64 / f64::from(1 << 20),
             memory as f64 / kept as f64
         ),

@@ -32,6 +32,9 @@ pub(super) fn run<I: Named + AsRef<Path>, T: Send + Row>(
     let file = CheckpointFile::new(args, Head::of_answers(asked))?;
     let known = match file.earlier() {
         None => Known::default(),
+        Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            bail!("interrupted while the checkpoint was read");
+        }
         Some(earlier) => read::<T>(earlier).map_err(|why| {
             let path = args.resume.as_deref().unwrap_or(Path::new(""));
             anyhow!("{} is damaged: {why}", path.display())

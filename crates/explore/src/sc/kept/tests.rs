@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weakspot_core::testing::{Rng, Size, check_programs, scaled};
 use weakspot_core::{
-    Evidence, Limits, Model, PointId, Program, Progress, Silent, Snapshot, Verdict,
+    Evidence, Limit, Limits, Model, PointId, Program, Progress, Silent, Snapshot, Verdict,
 };
 
 use crate::answer::{NoAnswer, Reach};
@@ -215,4 +215,31 @@ fn what_is_damaged_is_refused() {
         }
     }
     assert!(refused >= rounds / 2, "{refused} of {rounds}");
+}
+
+/// What a signal has kept from being read.
+struct Unread;
+
+impl Keep for Unread {
+    fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>> {
+        Some(Err(io::ErrorKind::Interrupted.into()))
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn keep(&self, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        panic!("what was kept before would be lost");
+    }
+}
+
+#[test]
+fn a_signal_before_it_was_read_is_a_limit() {
+    let program = turns();
+    for ask in asked_of(&program) {
+        let came = ask(plan(1, Some(&Unread)), &mut Silent).expect("no error");
+        assert_eq!(came.verdict, Verdict::Unknown(Limit::Interrupted));
+        assert_eq!(came.states, 0);
+    }
 }
