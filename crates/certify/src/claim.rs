@@ -1,6 +1,7 @@
 //! What a witness claims, in the words of whoever asked the question.
 
-use weakspot_core::Verdict;
+use weakspot_core::serial::BufferedReads;
+use weakspot_core::{Model, Verdict};
 use weakspot_witness::{Object, verdict_key};
 
 /// What a witness claims: the verdict on a question under a model. It is what the checked evidence is evidence of, and
@@ -15,6 +16,8 @@ pub struct Claim {
     pub model: String,
     /// `holds`, `violated` or `unknown`.
     pub verdict: &'static str,
+    /// The option that this question needs, if another one is asked without it.
+    pub option: Option<&'static str>,
 }
 
 impl Claim {
@@ -24,12 +27,18 @@ impl Claim {
         (key, model): (&str, String),
         verdict: &Verdict,
     ) -> Claim {
-        Claim { question, key: key.to_owned(), model, verdict: verdict_key(verdict) }
+        Claim { question, key: key.to_owned(), model, verdict: verdict_key(verdict), option: None }
+    }
+
+    /// The same with an option, if it needs one.
+    pub(crate) fn with(self, option: Option<&'static str>) -> Claim {
+        Claim { option, ..self }
     }
 
     /// In words.
     pub(crate) fn text(&self) -> String {
-        format!("{} under {}: {}", self.question, self.model, self.verdict)
+        let option = self.option.map_or(String::new(), |option| format!(" with {option}"));
+        format!("{} under {}{option}: {}", self.question, self.model, self.verdict)
     }
 
     /// As a part of an object of JSON.
@@ -39,6 +48,14 @@ impl Claim {
         object.string("verdict", self.verdict);
         object.end()
     }
+}
+
+/// The option for the reading of buffered reads that a witness is about. One that does not say is of a time when all
+/// were static.
+pub(crate) fn reading(model: Model, buffered: Option<BufferedReads>) -> Option<&'static str> {
+    let is_static =
+        model == Model::Tso && buffered.unwrap_or(BufferedReads::Static) == BufferedReads::Static;
+    is_static.then_some("--buffered static")
 }
 
 /// A number with its digits in groups of three, and what is counted.

@@ -18,7 +18,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         bail!("no program needs fences under SC, and no answer says so");
     }
     let model = (model_key(witness.model), witness.model.to_string());
-    *claim = Some(Claim::new(FENCE, model, &witness.verdict));
+    let option = (witness.goal == Goal::Safe).then_some("--goal safe");
+    *claim = Some(Claim::new(FENCE, model, &witness.verdict).with(option));
     let (text, format, setting) = read(asked).with_context(|| asked.name())?;
     let parsed = match weakspot_lang::parse_with(format, &text, &setting) {
         Ok(parsed) => parsed,

@@ -19,7 +19,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let witness = LogWitness::from_json(text).with_context(|| asked.unread())?;
     let model = (model_key(witness.model), witness.model.to_string());
     let verdict = if witness.run.is_some() { Verdict::Violated } else { Verdict::Holds };
-    *claim = Some(Claim::new("monitor", model, &verdict));
+    let option = witness.last_only.then_some("--pending last");
+    *claim = Some(Claim::new("monitor", model, &verdict).with(option));
     asked.is_about(&witness.input_hash, "log")?;
     let name = asked.name();
     let max_events = asked.max_states.unwrap_or(MAX_EVENTS);

@@ -11,7 +11,7 @@ use weakspot_core::{Evidence, Model, Program, Verdict, certify};
 use weakspot_lang::{Format, Parsed, Setting};
 use weakspot_witness::{SERIAL_PROGRAM, Witness, input_hash, model_key};
 
-use crate::claim::counted;
+use crate::claim::{counted, reading};
 use crate::{Asked, Checked, Claim, judged};
 
 /// So many states are looked at by definition.
@@ -30,7 +30,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     };
     is_asked(question, witness.model, witness.buffered)?;
     let model = (model_key(witness.model), witness.model.to_string());
-    *claim = Some(Claim::new(question, model, &witness.verdict));
+    let option = (question == "serial").then(|| reading(witness.model, witness.buffered)).flatten();
+    *claim = Some(Claim::new(question, model, &witness.verdict).with(option));
     let max_states = asked.max_states.unwrap_or(MAX_STATES);
     let (text, format, setting) = read(asked).with_context(|| asked.name())?;
     let parsed = match weakspot_lang::parse_with(format, &text, &setting) {

@@ -11,7 +11,7 @@ use weakspot_core::{LogBatch, LogKind, LogTables, Model, TxnEvent, TxnKind, Verd
 use weakspot_trace::{LogError, each_batch};
 use weakspot_witness::{PlacedCommit, SerialEvidence, SerialWitness, model_key};
 
-use crate::claim::counted;
+use crate::claim::{counted, reading};
 use crate::{Asked, Checked, Claim, judged, logs};
 
 /// All executions of a trace with more events are not listed: there are exponentially many.
@@ -25,7 +25,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
         SerialEvidence::Order(_) | SerialEvidence::Groups(_) => Verdict::Holds,
     };
     let model = (model_key(witness.model), witness.model.to_string());
-    *claim = Some(Claim::new("serial", model, &verdict));
+    let option = reading(witness.model, witness.buffered);
+    *claim = Some(Claim::new("serial", model, &verdict).with(option));
     asked.is_about(&witness.input_hash, "log")?;
     let log = Log { asked, number: witness.trace };
     let known = log.scan().map_err(|error| anyhow!(error.of(&asked.name())))?;

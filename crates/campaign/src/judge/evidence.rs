@@ -89,8 +89,14 @@ fn all_explored(claimed: &[(Model, u64, u64)], found: &Answer) -> Result<String,
     if claimed.is_empty() {
         return otherwise("nothing was executed".to_owned());
     }
-    let transactions = found.transactions.as_ref().map(|answer| &answer.verdict);
-    if !matches!(transactions, None | Some(Verdict::Holds)) {
+    if (1..claimed.len()).any(|at| claimed[..at].iter().any(|other| other.0 == claimed[at].0)) {
+        return otherwise("a model is there twice".to_owned());
+    }
+    let transactions = found
+        .transactions
+        .iter()
+        .flat_map(|found| [Some(&found.verdict), found.fenced.as_ref()].into_iter().flatten());
+    if transactions.into_iter().any(|verdict| *verdict != Verdict::Holds) {
         return otherwise("its transactions are not serializable in all executions".to_owned());
     }
     for &(model, executions, steps) in claimed {

@@ -113,6 +113,12 @@ fn one_and_many() {
     let (said, code) = certify(&folder, &[], &[&mp, &w]);
     assert_eq!(code, 2, "{said}");
     assert!(said.starts_with("error: the witness is about another input"), "{said}");
+    // What may be a damaged witness is not taken for an input that nobody asks about.
+    let cut = folder.write("cut.json", &witness(SB).to_json()[..200]);
+    let (said, code) = certify(&folder, &[], &[&sb, &w, &cut]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("cut.json: error: this is no witness"), "{said}");
+    assert!(said.contains(&format!("w.json: certified: {SHOWN}")), "{said}");
     assert_eq!(certify(&folder, &[], &[&sb]).1, 2);
     assert_eq!(certify(&folder, &["--what"], &[&sb, &w]).1, 2);
     assert_eq!(certify(&folder, &[], &[&sb, &mp, &sb]).1, 2);

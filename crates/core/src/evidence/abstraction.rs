@@ -73,8 +73,8 @@ pub(crate) fn check_within(
     }
     let work = work_of(program, go_on).ok_or_else(too_large)?;
     let quiet = quiet_points(program, model);
-    let mut seen: HashSet<State> =
-        machine.initial_states().into_iter().map(|s| check.canonical(s)).collect();
+    let initial = machine.initial_states().into_iter().map(|s| check.canonical(s));
+    let mut seen: HashSet<State> = initial.collect::<Result<_, _>>()?;
     let mut todo: VecDeque<State> = seen.iter().cloned().collect();
     while let Some(state) = todo.pop_front() {
         if seen.len() > max_states {
@@ -101,7 +101,7 @@ pub(crate) fn check_within(
                     Outcome::Blocked => {}
                     Outcome::Failed(_) => return Err(Rejected::Coarse),
                     Outcome::Next(next) => {
-                        let next = check.canonical(next);
+                        let next = check.canonical(next)?;
                         if !seen.contains(&next) {
                             seen.insert(next.clone());
                             todo.push_back(next);
@@ -133,6 +133,13 @@ struct Check<'a> {
     /// Per thread, point and register whether its value matters.
     live: Vec<Vec<Vec<bool>>>,
 }
+
+/// Counters are integers here, and have 64 bits where the program runs. Those that begin within this, and are moved
+/// by less than this, take long to leave them.
+const FAR: u64 = 1 << 40;
+
+/// Why a program is not for abstractions whose counters are farther from 0, or are moved farther at once.
+pub const FAR_COUNTER: Rejected = Rejected::Abstraction("a counter is too far from 0");
 
 const MISUSED: Rejected = Rejected::Abstraction("a counter is used like a plain number");
 
@@ -388,7 +395,7 @@ impl Check<'_> {
     }
 
     /// The canonical state like `state`.
-    fn canonical(&self, mut state: State) -> State {
+    fn canonical(&self, mut state: State) -> Result<State, Rejected> {
         for (local, live) in state.threads.iter_mut().zip(&self.live) {
             for (value, live) in local.regs.iter_mut().zip(&live[local.point.index()]) {
                 *value = if *live { *value } else { 0 };
@@ -396,14 +403,20 @@ impl Check<'_> {
         }
         for class in 0..self.abstraction.zero.len() {
             let places = self.places(&mut state, class as u32, |gap| gap.min(self.abstraction.gap));
+            if places.keys().any(|value| value.unsigned_abs() > FAR) {
+                return Err(FAR_COUNTER);
+            }
             self.put(&mut state, class as u32, &places);
         }
-        state
+        Ok(state)
     }
 
     /// `state` with each large gap of the classes that are moved from `gap` to `gap` and as much as
     /// they are moved.
     fn spread(&self, state: &State, moves: &Moves) -> Result<Vec<State>, Rejected> {
+        if !moves.classes.is_empty() && moves.amount > FAR {
+            return Err(FAR_COUNTER);
+        }
         let mut states = vec![state.clone()];
         let most = Rejected::TooLarge(MOST_REPRESENTATIVES);
         for &class in moves.classes.iter().filter(|_| moves.amount > 0) {

@@ -13,6 +13,7 @@ pub use crate::evidence::inductive::{
 pub use crate::evidence::rejected::Rejected;
 pub use crate::evidence::replay::replay;
 
+pub use crate::evidence::abstraction::FAR_COUNTER;
 use crate::evidence::abstraction::{self, Abstraction};
 use crate::evidence::reference::GoOn;
 use crate::machine::{FailureKind, Machine, Outcome, Schedule};
@@ -262,6 +263,10 @@ pub(crate) fn search_within(
     let condition = program.condition.as_ref().ok_or(Rejected::NoQuestion)?;
     let found = reference::reachable_within(program, model, max_states, go_on)
         .ok_or(Rejected::TooLarge(max_states))?;
+    // A program that does what has no meaning has no answer.
+    if found.failure.as_ref().is_some_and(|f| f.kind != FailureKind::Assertion) {
+        return Err(Rejected::Contradicted);
+    }
     match (verdict, is_valid(condition, &found)) {
         (Verdict::Holds, true) | (Verdict::Violated, false) => Ok(()),
         _ => Err(Rejected::Contradicted),

@@ -96,6 +96,10 @@ pub fn transactions(
     evidence: &Evidence,
     cycle: Option<&TxnCycle>,
 ) -> Result<(), Rejected> {
+    // Accesses that overlap would have to conflict.
+    if !program.wides.is_empty() {
+        return Err(Rejected::WrongKind);
+    }
     match (verdict, evidence, cycle) {
         (Verdict::Holds, Evidence::Exhausted { .. }, None) => Ok(()),
         (Verdict::Violated, Evidence::Run(schedule), Some(cycle)) => {

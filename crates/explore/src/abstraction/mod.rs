@@ -89,6 +89,7 @@ pub(crate) fn decided(
                         }
                         Ok(()) => return Ok(None),
                     },
+                    Err(certify::FAR_COUNTER) => return Ok(None),
                     Err(defect) => return Err(NoAnswer::Rejected(defect)),
                 }
             }

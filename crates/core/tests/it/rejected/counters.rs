@@ -47,6 +47,7 @@ pub(super) fn cases() -> Vec<Case> {
         check(&program, &abstraction, 100)
     };
     let misused = "abstraction check_within: a counter is used like a plain number";
+    let far = "abstraction check_within: a counter is too far from 0";
     let bad_state = "abstraction check_within: Coarse";
     let unfit = "abstraction well_formed: the classes of counters do not fit the program";
     let sizes = "abstraction well_formed: gaps are told apart below 1, or too far";
@@ -68,6 +69,8 @@ pub(super) fn cases() -> Vec<Case> {
             good(),
             check(&tickets(1 << 20, Instr::Nop), &right, 100),
         ),
+        case(far, good(), bad(&|p, _| p.locs[0].init = vec![Value::MAX])),
+        case(far, good(), check(&tickets(1 << 41, Instr::Nop), &right, 100)),
         case(misused, good(), bad(&|_, a| a.locs[1] = None)),
         case(misused, good(), bad(&|_, a| a.locs[0] = None)),
         case(misused, looking(same), looking(twice)),

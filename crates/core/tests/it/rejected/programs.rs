@@ -304,6 +304,12 @@ fn searches() -> Vec<Case> {
         ..straight(&[&[load(X)], &[load(Y)]])
     };
     let contradicted = "certify search_within: Contradicted";
+    // All final states satisfy it, if there are any.
+    let always = Condition { quantifier: Quantifier::Forall, prop: Expr::Const(1) };
+    let asserting = |e| {
+        let program = Program { condition: Some(always.clone()), ..assertion(e) };
+        certify::search(&program, Model::Sc, holds, most)
+    };
     let in_all = "certify search_everything_within: Contradicted";
     vec![
         case(
@@ -327,6 +333,7 @@ fn searches() -> Vec<Case> {
             everything(&ends, violated, 3),
         ),
         case(in_all, everything(&ends, violated, most), everything(&ends, holds, most)),
+        case(contradicted, asserting(Expr::Const(1)), asserting(divided.clone())),
         case(
             in_all,
             everything(&assertion(Expr::Const(0)), violated, most),

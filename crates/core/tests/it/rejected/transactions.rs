@@ -6,7 +6,9 @@ use weakspot_core::serial::{
     TxnRefutation, TxnVar,
 };
 use weakspot_core::testing::trace_of;
-use weakspot_core::{Evidence, Model, PointId, ThreadId, Transactions, TxnEvent, TxnMark, Verdict};
+use weakspot_core::{
+    Evidence, Model, PointId, Program, ThreadId, Transactions, TxnEvent, TxnMark, Verdict, Wide,
+};
 
 use super::programs::{IN_ORDER, RELAXED, run, sb};
 use super::{Case, case};
@@ -361,7 +363,14 @@ fn programs() -> Vec<Case> {
         search_transactions(&sb(), marks, asked, &verdict, most)
     };
     let (one, none) = (marked(), Transactions::default());
+    // Accesses may overlap, which is no conflict here.
+    let wide = || {
+        let wides = vec![Wide { addr: 100, cells: Vec::new() }];
+        let (program, evidence) = (Program { wides, ..sb() }, Evidence::Exhausted { states: 0 });
+        transactions(&program, &marked(), asked, &Verdict::Holds, &evidence, None)
+    };
     vec![
+        case(wrong, check(Verdict::Holds, "", None), wide()),
         case(wrong, good(), check(Verdict::Holds, RELAXED, Some(&cycle))),
         case(wrong, good(), check(Verdict::Violated, RELAXED, None)),
         case(wrong, check(Verdict::Holds, "", None), check(Verdict::Holds, "", Some(&cycle))),
