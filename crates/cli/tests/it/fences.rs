@@ -549,7 +549,7 @@ fn witnesses() {
           certified: fence under TSO: violated, 3 fences enough by its text: no access can overtake a store, none cheaper by 3 runs
         0
         --model tso --goal safe peterson.weak
-          certified: fence under TSO: violated, 1 fence enough by an inductive set of 1,214 states, none cheaper by 2 runs
+          certified: fence under TSO with --goal safe: violated, 1 fence enough by an inductive set of 1,214 states, none cheaper by 2 runs
         0
         --model tso mcs-4.weak
           certified: fence under TSO: holds, by an inductive set of 103,665 states
@@ -561,7 +561,7 @@ fn witnesses() {
           certified: fence under TSO: violated, 2 fences enough by its text: no access can overtake a store, none cheaper by 2 runs
         0
         --model tso --goal safe hopeless.weak
-          certified: fence under TSO: violated, and no fences help, by 1 run
+          certified: fence under TSO with --goal safe: violated, and no fences help, by 1 run
         0
     "#]].assert_eq(&all);
     let sb = "corpus/litmus/SB.litmus";
@@ -597,7 +597,7 @@ fn witnesses() {
     expect![[r#"
         verdict: rejected: fence under TSO: holds, not shown: the verdict needs evidence of another kind
         1
-        goal: rejected: fence under TSO: violated, not shown: the run's last state does not decide the question
+        goal: rejected: fence under TSO with --goal safe: violated, not shown: the run's last state does not decide the question
         1
         model: error: no program needs fences under SC, and no answer says so
         2
