@@ -30,7 +30,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let name = asked.name();
     let number = witness.number;
     let read = read(asked, number).map_err(|error| anyhow!(error.of(&name)))?;
-    let Some((Recorded { ops, .. }, open)) = read else {
+    let Some((Recorded { ops, .. }, open, is_alone)) = read else {
         bail!("{name} has no history number {number}");
     };
     if witness.model.has_real_time() && !ops.has_times() {
@@ -40,16 +40,18 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     let max_ops = asked.max_states.unwrap_or(MAX_OPERATIONS);
     let checked = certify::history_ways(&ops, &open, &witness.verdict, &witness.ways)
         .and_then(|()| shown(&ops, &witness, max_ops));
-    let checked = checked.map(|by| match number {
-        1 => by,
-        _ => format!("{by} (history {number} of the file)"),
-    });
+    let checked = checked.map(|by| of_history(by, number, is_alone));
     Ok(judged(checked, |n| {
         format!(
             "nothing small shows that a causal model holds, and the history has more than {n} \
              operations; --max-states allows more"
         )
     }))
+}
+
+/// Says of which history of a file something was certified, unless that is alone there.
+pub(crate) fn of_history(by: String, number: usize, is_alone: bool) -> String {
+    if is_alone { by } else { format!("{by} (history {number} of the file)") }
 }
 
 /// What the evidence shows, choice by choice.
@@ -98,8 +100,8 @@ fn shown_by(
     })
 }
 
-/// A history, and its reads of which it is open what they read.
-type Read = (Recorded, Vec<OpenRead>);
+/// A history, its reads of which it is open what they read, and whether the file has no other history.
+type Read = (Recorded, Vec<OpenRead>, bool);
 
 fn read(asked: &Asked<'_>, number: usize) -> Result<Option<Read>, LogError> {
     let source = (asked.open)(asked.input)?;
@@ -108,6 +110,9 @@ fn read(asked: &Asked<'_>, number: usize) -> Result<Option<Read>, LogError> {
         None => HistoryReader::sniff(source)?,
     };
     reader.leave_open();
-    let found = nth_history(&mut reader, number)?;
-    Ok(found.map(|history| (history, reader.open_reads().to_vec())))
+    let Some(found) = nth_history(&mut reader, number)? else { return Ok(None) };
+    let open = reader.open_reads().to_vec();
+    // What is wrong with another one is not asked.
+    let is_alone = number == 1 && matches!(reader.next(), Ok(None));
+    Ok(Some((found, open, is_alone)))
 }

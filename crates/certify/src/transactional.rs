@@ -6,6 +6,7 @@ use weakspot_trace::{HistoryFormat, HistoryReader, LogError, RecordedTxns};
 use weakspot_witness::TxnHistoryWitness;
 
 use crate::claim::counted;
+use crate::histories::of_history;
 use crate::{Asked, Checked, Claim, judged};
 
 /// So many sets of transactions are tried.
@@ -19,7 +20,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     asked.is_about(&witness.input_hash, "history")?;
     let name = asked.name();
     let read = read(asked, witness.number).map_err(|error| anyhow!(error.of(&name)))?;
-    let Some(RecordedTxns { txns, .. }) = read else {
+    let Some((RecordedTxns { txns, .. }, is_alone)) = read else {
         bail!("{name} has no history {}", witness.number)
     };
     let TxnHistoryWitness { model, verdict, evidence, .. } = &witness;
@@ -38,6 +39,7 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
             TxnEvidence::Searched => certify::search_transactional(&txns, most)
                 .map(|()| "by a search of all orders of the transactions".to_owned()),
         });
+    let checked = checked.map(|by| of_history(by, witness.number, is_alone));
     Ok(judged(checked, |n| {
         format!(
             "nothing small shows it, and there are more than {n} sets of transactions to try; \
@@ -46,8 +48,8 @@ pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) ->
     }))
 }
 
-/// The history of a file with this number.
-fn read(asked: &Asked<'_>, number: usize) -> Result<Option<RecordedTxns>, LogError> {
+/// The history of a file with this number, and whether the file has no other one.
+fn read(asked: &Asked<'_>, number: usize) -> Result<Option<(RecordedTxns, bool)>, LogError> {
     let source = (asked.open)(asked.input)?;
     let mut reader = match asked.formats.history.or_else(|| HistoryFormat::from_path(asked.input)) {
         Some(format) => HistoryReader::new(source, format),
@@ -62,5 +64,7 @@ fn read(asked: &Asked<'_>, number: usize) -> Result<Option<RecordedTxns>, LogErr
             return Ok(None);
         }
     }
-    reader.next_transactions()
+    let Some(found) = reader.next_transactions()? else { return Ok(None) };
+    let is_alone = number == 1 && matches!(reader.next_transactions(), Ok(None));
+    Ok(Some((found, is_alone)))
 }

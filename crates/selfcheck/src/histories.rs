@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weakspot_core::history::{machine_allows, satisfies};
+use weakspot_core::history::{HistoryWay, machine_allows, satisfies};
 use weakspot_core::testing::{
     OpsSize, OpsSource, Rng, any_times, mutate_ops, random_ops, shrink_ops, small_ops,
 };
@@ -12,6 +12,9 @@ use weakspot_core::{
 use weakspot_history::{Complete, Method, check as ask};
 use weakspot_trace::{HistoryFormat, HistoryReader, Recorded, write_history};
 
+use weakspot_witness::{history_witness_json, input_hash};
+
+use crate::forged::Input;
 use crate::{Disagreement, Stop, Subject, Until, transactional};
 
 /// What satisfies the first satisfies the second.
@@ -68,7 +71,8 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option
         any_times(rng, &mut ops);
     }
     let Some(what) = disagreement(&ops, compared, stop) else {
-        return transactional::check(rng, compared, stop);
+        let found = witnesses(rng, &ops, compared, stop);
+        return found.or_else(|| transactional::check(rng, compared, stop));
     };
     let ops = shrink_ops(&ops, &|ops| disagreement(ops, &mut 0, stop).is_some());
     let what = disagreement(&ops, &mut 0, stop).unwrap_or(what);
@@ -114,6 +118,65 @@ fn questions(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Result<(), St
         }
     }
     Ok(())
+}
+
+/// Witnesses about a small history, under one of the models: the true one, and false ones.
+fn witnesses(
+    rng: &mut Rng,
+    ops: &History,
+    compared: &mut u64,
+    stop: Stop<'_>,
+) -> Option<Disagreement> {
+    let of_file = |ops: &History| text(ops).and_then(|text| Some((read(&text)?, text)));
+    let (ops, text) = of_file(ops).filter(|(ops, _)| ops.len() <= SMALL)?;
+    let models: Vec<HistoryModel> = HistoryModel::ALL
+        .into_iter()
+        .chain(HistoryModel::OTHERS)
+        .filter(|model| !model.has_real_time() || ops.has_times())
+        .collect();
+    let model = models[rng.below(models.len())];
+    let input = Input::new("wshist", &text)?;
+    let wrong = |what: &str, witness: String| {
+        Some(Disagreement {
+            subject: Subject::Histories,
+            round: 0,
+            what: format!("{}: {what}", model.key()),
+            files: vec![("wshist", text.clone()), ("json", witness)],
+            commands: vec!["weakspot certify FILE.wshist FILE.json".to_owned()],
+        })
+    };
+    let (right, is_checked) = witness(&text, &ops, model, stop)?;
+    *compared += 1;
+    if is_checked && !input.certifies(&right) {
+        return wrong("a witness of an answer that was checked is not certified", right);
+    }
+    let holds = satisfies(&ops, model);
+    let others = (0..2 * SMALL).find_map(|_| {
+        let mut other = ops.clone();
+        mutate_ops(rng, &mut other, 1);
+        of_file(&other).filter(|(other, _)| satisfies(other, model) != holds)
+    });
+    let (other, _) = others?;
+    let (witness, _) = witness(&text, &other, model, stop)?;
+    let forged = input.forged(rng, &witness, compared)?;
+    wrong("a witness of what is false by definition is certified", forged)
+}
+
+/// The witness file of the answer about a history, and whether all of it was checked.
+fn witness(
+    text: &str,
+    ops: &History,
+    model: HistoryModel,
+    stop: Stop<'_>,
+) -> Option<(String, bool)> {
+    let time = Some(Duration::from_secs(2));
+    let limits = Limits { time, memory: Some(256 << 20), ..Limits::UNLIMITED };
+    let method = Method { complete: Complete::Auto, saturate: true };
+    let answer = ask(ops, model, method, &limits, &mut Until(stop)).ok()?;
+    let way = HistoryWay { reads: Vec::new(), evidence: (*answer.evidence.clone()?).clone() };
+    let hash = input_hash(text.as_bytes());
+    let witness = history_witness_json(&hash, 1, model, &answer.verdict, &[way]);
+    Some((witness, answer.certification() == Certification::Checked))
 }
 
 /// Whether the history satisfies the model; `None` if that takes too long.

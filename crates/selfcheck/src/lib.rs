@@ -4,6 +4,7 @@
 //! Inputs come in rounds. What a round looks at follows from the seed and its number alone, whoever works on
 //! it, so that a round can be repeated. Inputs on which answers differ are made as small as possible.
 
+mod forged;
 mod histories;
 mod programs;
 mod real;

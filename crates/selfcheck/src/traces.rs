@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use weakspot_core::serial::{
-    BufferedReads, Question, Trace, TraceMode, pair, serializable, serializable_by_orientations,
-    trace_serializable,
+    BufferedReads, Question, Trace, TraceEvidence, TraceMode, pair, serializable,
+    serializable_by_orientations, trace_serializable,
 };
 use weakspot_core::testing::{Rng, TxnSize, overwriting_trace, random_trace, shrink_trace};
-use weakspot_core::{Certification, Limits, TxnEvent, TxnKind, Verdict};
+use weakspot_core::{Certification, Limits, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_serial::{Online, TraceMethod, check_trace};
+use weakspot_witness::{PlacedCommit, SerialEvidence, SerialWitness, input_hash};
 
+use crate::forged::Input;
 use crate::{Disagreement, Stop, Subject, Until};
 
 /// Traces of so many events are decided by trying all executions.
@@ -36,7 +38,9 @@ pub(crate) fn check(rng: &mut Rng, compared: &mut u64, stop: Stop<'_>) -> Option
     let events =
         if rng.one_in(3) { overwriting_trace(rng, SMALL) } else { random_trace(rng, size) };
     let events = if rng.one_in(3) { with_commits(rng, &events) } else { events };
-    let what = disagreement(&events, compared, stop)?;
+    let Some(what) = disagreement(&events, compared, stop) else {
+        return witnesses(rng, &events, compared, stop);
+    };
     let events = shrink_trace(&events, &|events| disagreement(events, &mut 0, stop).is_some());
     let what = disagreement(&events, &mut 0, stop).unwrap_or(what);
     Some(Disagreement {
@@ -98,6 +102,103 @@ fn trace(events: &[TxnEvent], compared: &mut u64, stop: Stop<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Witnesses about a trace: the true one, and false ones.
+fn witnesses(
+    rng: &mut Rng,
+    events: &[TxnEvent],
+    compared: &mut u64,
+    stop: Stop<'_>,
+) -> Option<Disagreement> {
+    if events.iter().any(|event| event.kind == TxnKind::Commit) {
+        return None;
+    }
+    let reads = if rng.one_in(2) { BufferedReads::Exact } else { BufferedReads::Static };
+    let events = numbered(events.iter().copied());
+    let text = text(&events);
+    let input = Input::new("wstrace", &text)?;
+    let wrong = |what: &str, witness: String| {
+        Some(Disagreement {
+            subject: Subject::Traces,
+            round: 0,
+            what: what.to_owned(),
+            files: vec![("wstrace", text.clone()), ("json", witness)],
+            commands: vec!["weakspot certify FILE.wstrace FILE.json".to_owned()],
+        })
+    };
+    let (right, is_checked) = witness(&text, &events, reads, stop)?;
+    *compared += 1;
+    if is_checked && !input.certifies(&right) {
+        return wrong("a witness of an answer that was checked is not certified", right);
+    }
+    let holds = trace_serializable(&events, reads);
+    let without = |at: usize| {
+        let others = events.iter().enumerate().filter(|&(other, _)| other != at);
+        numbered(others.map(|(_, &event)| event))
+    };
+    let others: Vec<Vec<TxnEvent>> = (0..events.len())
+        .map(without)
+        .filter(|other| trace_serializable(other, reads) != holds)
+        .collect();
+    let other = others.get(rng.below(others.len().max(1)))?;
+    let (witness, _) = witness(&text, other, reads, stop)?;
+    let forged = input.forged(rng, &witness, compared)?;
+    wrong("a witness of what is false by definition is certified", forged)
+}
+
+/// The same events with threads and transactions by numbers, as they come: so a log is read.
+fn numbered(events: impl Iterator<Item = TxnEvent>) -> Vec<TxnEvent> {
+    let (mut threads, mut txns) = (Vec::new(), Vec::new());
+    let number = |known: &mut Vec<u32>, name: u32| {
+        let at = known.iter().position(|&other| other == name).unwrap_or_else(|| {
+            known.push(name);
+            known.len() - 1
+        });
+        at as u32
+    };
+    let event = |event: TxnEvent| TxnEvent {
+        thread: number(&mut threads, event.thread),
+        txn: number(&mut txns, event.txn),
+        ..event
+    };
+    events.map(event).collect()
+}
+
+/// The witness file of the answer about a trace, and whether all of it was checked.
+fn witness(
+    text: &str,
+    events: &[TxnEvent],
+    reads: BufferedReads,
+    stop: Stop<'_>,
+) -> Option<(String, bool)> {
+    let time = Some(Duration::from_secs(5));
+    let limits = Limits { time, memory: Some(256 << 20), ..Limits::UNLIMITED };
+    let mode = TraceMode::Exact(reads);
+    let answer = check_trace(events, mode, TraceMethod::Auto, &limits, &mut Until(stop)).ok()?;
+    let (mut before, mut commits) = (0, Vec::new());
+    let evidence = match answer.evidence.clone()? {
+        TraceEvidence::Execution { events, cycle } => {
+            for event in events {
+                match event.kind {
+                    TxnKind::Commit => commits.push(PlacedCommit { before, thread: event.thread }),
+                    _ => before += 1,
+                }
+            }
+            SerialEvidence::Cycle(cycle)
+        }
+        TraceEvidence::Groups(groups) => SerialEvidence::Groups(groups),
+        TraceEvidence::Directions(_) => return None,
+    };
+    let witness = SerialWitness {
+        input_hash: input_hash(text.as_bytes()),
+        model: Model::Tso,
+        buffered: Some(reads),
+        trace: None,
+        commits: Some(commits),
+        evidence,
+    };
+    Some((witness.to_json(), answer.certification() == Certification::Checked))
 }
 
 /// An execution whose stores reach memory at known times.

@@ -250,6 +250,12 @@ fn histories_count_from_one() {
             ("true", "true, \"definition\": true", "the key `definition` is there twice"),
         ],
     );
+    one_thing_is_wrong(
+        ("a.wshist", "history first\nt0: w x 1\nt1: r x 1\nhistory second\nt0: r x 1\n"),
+        json,
+        "history under CC: holds, by the definition, evaluated literally (history 1 of the file)",
+        &[("\"history\": 1", "\"history\": 3", "has no history number 3")],
+    );
 }
 
 #[test]
