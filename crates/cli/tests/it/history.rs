@@ -838,11 +838,11 @@ fn witnesses() {
         got += &format!("{model}: {}\n", certify(&[]));
     }
     expect![[r#"
-        cc: certified: history under CC: holds, by the definition, evaluated literally  (0)
-        ccm: certified: history under CCM: violated, by a cycle of orders that all hold  (0)
+        cc: certified: history under CC: holds, by the definition, evaluated literally (history 1 of the file)  (0)
+        ccm: certified: history under CCM: violated, by a cycle of orders that all hold (history 1 of the file)  (0)
         pso: certified: history under PSO: violated, by 5 cycles and a proof that they leave no order (history 3 of the file)  (0)
         tso: certified: history under TSO: violated, by 5 cycles and a proof that they leave no order (history 2 of the file)  (0)
-        sc: certified: history under SC: violated, by a cycle of orders that all hold  (0)
+        sc: certified: history under SC: violated, by a cycle of orders that all hold (history 1 of the file)  (0)
     "#]].assert_eq(&got);
     std::fs::write(file, SB).expect("a writable file");
     expect!["error: the witness is about another history: FILE has changed, or is not the file that was asked about  (2)"].assert_eq(&certify(&[]));
