@@ -142,12 +142,17 @@ pub fn certify_all<'a>(
         let checked = Err(anyhow!("none of the files is a witness"));
         say(Said { witness: &files[files.len() - 1], input: None, claim: None, checked });
     }
-    let is_needed = |hash: &String| witnesses.iter().any(|(_, of)| of == hash);
     let is_json = |path: &Path| path.extension().is_some_and(|ending| ending == "json");
-    for (_, &file) in inputs.iter().filter(|(hash, file)| is_json(file) && !is_needed(hash)) {
-        // It may be a witness that was damaged.
+    let is_needed = |hash: &String| witnesses.iter().any(|(_, of)| of == hash);
+    let mut others: Vec<&Path> = (inputs.iter())
+        .filter(|(hash, file)| is_json(file) && !is_needed(hash))
+        .map(|(_, &file)| file)
+        .collect();
+    others.sort_unstable();
+    for witness in others {
+        // It may be one that was damaged.
         let checked = Err(anyhow!("this is no witness, nor what one of the others is about"));
-        say(Said { witness: file, input: None, claim: None, checked });
+        say(Said { witness, input: None, claim: None, checked });
     }
     for (witness, hash) in witnesses {
         let input = inputs.get(&hash).copied();

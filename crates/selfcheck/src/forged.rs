@@ -14,25 +14,39 @@ use weakspot_core::testing::Rng;
 use weakspot_lang::COptions;
 use weakspot_witness::input_hash;
 
+use crate::{Disagreement, Subject};
+
 /// So often evidence is altered.
 const TRIES: usize = 8;
 
 /// An input, in a file, and the file of a witness.
-pub(crate) struct Input {
+pub(crate) struct Input<'a> {
+    ending: &'static str,
+    text: &'a str,
     _folder: tempfile::TempDir,
     input: PathBuf,
     witness: PathBuf,
-    hash: String,
 }
 
-impl Input {
+impl Input<'_> {
     /// `None` where there is no room for files.
-    pub(crate) fn new(ending: &str, text: &str) -> Option<Input> {
+    pub(crate) fn new<'a>(ending: &'static str, text: &'a str) -> Option<Input<'a>> {
         let folder = tempfile::tempdir().ok()?;
         let input = folder.path().join(format!("input.{ending}"));
         fs::write(&input, text).ok()?;
         let witness = folder.path().join("witness.json");
-        Some(Input { _folder: folder, input, witness, hash: input_hash(text.as_bytes()) })
+        Some(Input { ending, text, _folder: folder, input, witness })
+    }
+
+    /// What is wrong with a witness about it.
+    pub(crate) fn wrong(&self, subject: Subject, what: String, witness: String) -> Disagreement {
+        Disagreement {
+            subject,
+            round: 0,
+            what,
+            files: vec![(self.ending, self.text.to_owned()), ("json", witness)],
+            commands: vec![format!("weakspot certify FILE.{} FILE.json", self.ending)],
+        }
     }
 
     /// Whether a witness is certified.
@@ -58,7 +72,7 @@ impl Input {
         compared: &mut u64,
     ) -> Option<String> {
         let mut json: Value = serde_json::from_str(witness).ok()?;
-        json["input"] = self.hash.as_str().into();
+        json["input"] = input_hash(self.text.as_bytes()).into();
         (0..TRIES).find_map(|times| {
             let mut altered = json.clone();
             (0..times).for_each(|_| alter(rng, &mut altered["evidence"]));

@@ -137,13 +137,7 @@ fn witnesses(
     let model = models[rng.below(models.len())];
     let input = Input::new("wshist", &text)?;
     let wrong = |what: &str, witness: String| {
-        Some(Disagreement {
-            subject: Subject::Histories,
-            round: 0,
-            what: format!("{}: {what}", model.key()),
-            files: vec![("wshist", text.clone()), ("json", witness)],
-            commands: vec!["weakspot certify FILE.wshist FILE.json".to_owned()],
-        })
+        Some(input.wrong(Subject::Histories, format!("{}: {what}", model.key()), witness))
     };
     let (right, is_checked) = witness(&text, &ops, model, stop)?;
     *compared += 1;

@@ -118,15 +118,8 @@ fn witnesses(
     let events = numbered(events.iter().copied());
     let text = text(&events);
     let input = Input::new("wstrace", &text)?;
-    let wrong = |what: &str, witness: String| {
-        Some(Disagreement {
-            subject: Subject::Traces,
-            round: 0,
-            what: what.to_owned(),
-            files: vec![("wstrace", text.clone()), ("json", witness)],
-            commands: vec!["weakspot certify FILE.wstrace FILE.json".to_owned()],
-        })
-    };
+    let wrong =
+        |what: &str, witness: String| Some(input.wrong(Subject::Traces, what.to_owned(), witness));
     let (right, is_checked) = witness(&text, &events, reads, stop)?;
     *compared += 1;
     if is_checked && !input.certifies(&right) {

@@ -92,11 +92,8 @@ fn all_explored(claimed: &[(Model, u64, u64)], found: &Answer) -> Result<String,
     if (1..claimed.len()).any(|at| claimed[..at].iter().any(|other| other.0 == claimed[at].0)) {
         return otherwise("a model is there twice".to_owned());
     }
-    let transactions = found
-        .transactions
-        .iter()
-        .flat_map(|found| [Some(&found.verdict), found.fenced.as_ref()].into_iter().flatten());
-    if transactions.into_iter().any(|verdict| *verdict != Verdict::Holds) {
+    let transactions = found.transactions.as_ref().map(|answer| &answer.verdict);
+    if !matches!(transactions, None | Some(Verdict::Holds)) {
         return otherwise("its transactions are not serializable in all executions".to_owned());
     }
     for &(model, executions, steps) in claimed {
@@ -116,6 +113,20 @@ fn all_explored(claimed: &[(Model, u64, u64)], found: &Answer) -> Result<String,
                 "there are {} executions with {} steps under {model}, not {executions} with {steps}",
                 seen.0, seen.1
             ));
+        }
+    }
+    // Robustness, too, and transactions with fences, if that was asked.
+    let verdicts = found.verdicts();
+    for judged in verdicts.iter().filter(|judged| !judged.advisory) {
+        match judged.verdict {
+            Verdict::Holds => {}
+            Verdict::Violated => {
+                return otherwise(format!("what else is asked under {} is violated", judged.model));
+            }
+            Verdict::Unknown(_) => {
+                let why = "not all that is asked could be decided again within the limits";
+                return Err(Unconfirmed::Unknown(why.to_owned()));
+            }
         }
     }
     let all: u64 = claimed.iter().map(|&(_, executions, _)| executions).sum();

@@ -9,6 +9,7 @@ use weakspot_core::{Evidence, Limit, Limits, Model, PointId, Program, Silent, Ve
 
 use crate::answer::NoAnswer;
 use crate::robust::pending;
+use crate::sc::kept::tests::turns;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::storage::{Scratch, Storage};
@@ -142,20 +143,10 @@ fn copies_of_threads_have_the_same_answers() {
     }
 }
 
-fn turns() -> Program {
-    let text = "
-        shared a = 0, b = 0, c = 0
-        thread p { var x; while (1) { x = b; assert(x >= 0); a = (x + c * 3 + 1) % 3 } }
-        thread q { var x; while (1) { x = c; b = (x + a * 5 + 2) % 3 } }
-        thread r { var x; while (1) { x = a; c = (x + b * 7 + 3) % 2 } }
-    ";
-    weakspot_lang::parse(weakspot_lang::Format::Weak, text).expect("a good program").program
-}
-
 /// A search that takes several levels in files, and one that gets none.
 #[test]
 fn a_disk_without_room_is_told() {
-    let program = turns();
+    let program = turns(3);
     let [reach, _] = asked_of(&program);
     let expected = reach(plan(1, None)).expect("an answer");
     assert_eq!(expected.verdict, Verdict::Holds);

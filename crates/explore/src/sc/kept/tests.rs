@@ -174,20 +174,22 @@ fn kept_of(program: &Program) -> (Came, Vec<u8>) {
     (expected, keep.kept().expect("it was stopped"))
 }
 
-fn turns() -> Program {
-    let text = "
-        shared a = 0, b = 0, c = 0
-        thread p { var x; while (1) { x = b; assert(x >= 0); a = (x + c * 3 + 1) % 4 } }
-        thread q { var x; while (1) { x = c; b = (x + a * 5 + 2) % 4 } }
-        thread r { var x; while (1) { x = a; c = (x + b * 7 + 3) % 3 } }
-    ";
-    weakspot_lang::parse(weakspot_lang::Format::Weak, text).expect("a good program").program
+/// Three threads that store sums of what they read, below `size`.
+pub(crate) fn turns(size: u32) -> Program {
+    let text = format!(
+        "shared a = 0, b = 0, c = 0
+        thread p {{ var x; while (1) {{ x = b; assert(x >= 0); a = (x + c * 3 + 1) % {size} }} }}
+        thread q {{ var x; while (1) {{ x = c; b = (x + a * 5 + 2) % {size} }} }}
+        thread r {{ var x; while (1) {{ x = a; c = (x + b * 7 + 3) % {} }} }}",
+        size - 1
+    );
+    weakspot_lang::parse(weakspot_lang::Format::Weak, &text).expect("a good program").program
 }
 
 /// Bytes that differ are refused or lead to some search, but never to a panic.
 #[test]
 fn what_is_damaged_is_refused() {
-    let program = turns();
+    let program = turns(4);
     let (expected, bytes) = kept_of(&program);
     let [reach, _] = asked_of(&program);
     let again = |bytes: Vec<u8>| {
@@ -236,7 +238,7 @@ impl Keep for Unread {
 
 #[test]
 fn a_signal_before_it_was_read_is_a_limit() {
-    let program = turns();
+    let program = turns(4);
     for ask in asked_of(&program) {
         let came = ask(plan(1, Some(&Unread)), &mut Silent).expect("no error");
         assert_eq!(came.verdict, Verdict::Unknown(Limit::Interrupted));
