@@ -41,7 +41,13 @@ pub(crate) fn robust(
 ) -> Result<Robust, NoAnswer> {
     let threads = Threads::new(program, true);
     let ground = Ground::new(program, &threads);
-    let pairs = ground.pairs(&threads);
+    let pairs = match ground.pairs(&threads, &mut Meter::new(*limits, progress)) {
+        Ok(pairs) => pairs,
+        Err(limit) => {
+            let verdict = Verdict::Unknown(limit);
+            return Ok(Robust { verdict, evidence: None, reordered: None, states: 0, queries: 0 });
+        }
+    };
     let workers = limits.workers.clamp(1, pairs.len().clamp(1, 64));
     let mut shared = Shared::new(*limits, workers);
     shared.open = (0..pairs.len()).collect();

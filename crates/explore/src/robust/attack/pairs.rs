@@ -2,10 +2,11 @@
 //! a fence leads from the store to the load and others may access their locations; of threads that
 //! are copies of each other those of one.
 
-use weakspot_core::{Edge, Fence, Instr, PointId, Program};
+use weakspot_core::{Edge, Fence, Instr, Limit, PointId, Program, Thread};
 
 use crate::flow::in_loop;
 use crate::memory::loc_bit;
+use crate::meter::Meter;
 use crate::sc::independence::{Access, future};
 use crate::sc::symmetry::Symmetry;
 use crate::sc::threads::Threads;
@@ -46,8 +47,13 @@ impl<'p> Ground<'p> {
         }
     }
 
-    /// The pairs that are worth a question, in the order of the source.
-    pub(super) fn pairs(&self, threads: &Threads<'p>) -> Vec<Pair> {
+    /// The pairs that are worth a question, in the order of the source. There may be as many as the square of the
+    /// threads' lengths.
+    pub(super) fn pairs(
+        &self,
+        threads: &Threads<'p>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<Pair>, Limit> {
         let mut pairs = Vec::new();
         let symmetry = Symmetry::of(self.program);
         // What one of several threads alike can do, the first of them can do, too.
@@ -69,20 +75,29 @@ impl<'p> Ground<'p> {
             };
             let stores = places(|i| matches!(i, Instr::Store { .. }), others.reads | others.writes);
             let loads = places(|i| matches!(i, Instr::Load { .. }), others.writes);
-            let to_loads: Vec<_> = loads.iter().map(|l| self.leads_to(t, l.point, keeps)).collect();
-            for &store in &stores {
-                for (&load, to_load) in loads.iter().zip(&to_loads) {
+            let mut found: Vec<(u32, u32)> = Vec::new();
+            let before = before(&self.program.threads[t], keeps);
+            for (l, load) in loads.iter().enumerate() {
+                let to_load = leads_to(&before, load.point);
+                for (s, store) in stores.iter().enumerate() {
                     // A load of the one place that was stored to never looks into memory.
                     let same = store.locs == load.locs
                         && store.locs.is_power_of_two()
                         && store.locs != loc_bit(u32::MAX);
                     if to_load[store.to.index()] && !same {
-                        pairs.push(Pair { thread: t, store, load });
+                        found.push((s as u32, l as u32));
                     }
                 }
+                let bytes = size_of_val(&pairs[..]) + found.len() * (size_of::<Pair>() + 16);
+                meter.long_work(|| (0, bytes as u64))?;
             }
+            found.sort_unstable();
+            pairs.reserve_exact(found.len());
+            pairs.extend(found.iter().map(|&(s, l)| {
+                Pair { thread: t, store: stores[s as usize], load: loads[l as usize] }
+            }));
         }
-        pairs
+        Ok(pairs)
     }
 
     /// What the threads other than `t` may access from where they stand.
@@ -91,28 +106,33 @@ impl<'p> Ground<'p> {
             .filter(|&u| u != t)
             .fold(Access::default(), |a, u| a.with(self.future[u][point(u).index()]))
     }
+}
 
-    /// Per point of `t` whether a way over edges with `passes` leads from there to `goal`.
-    pub(super) fn leads_to(&self, t: usize, goal: PointId, passes: fn(&Edge) -> bool) -> Vec<bool> {
-        let points = &self.program.threads[t].points;
-        let mut before = vec![Vec::new(); points.len()];
-        for (p, point) in points.iter().enumerate() {
-            for edge in point.edges.iter().filter(|e| passes(e)) {
-                before[edge.to.index()].push(p);
-            }
+/// Per point of a thread from where an edge with `passes` leads there.
+pub(super) fn before(thread: &Thread, passes: fn(&Edge) -> bool) -> Vec<Vec<u32>> {
+    let mut before = vec![Vec::new(); thread.points.len()];
+    for (p, point) in thread.points.iter().enumerate() {
+        for edge in point.edges.iter().filter(|edge| passes(edge)) {
+            before[edge.to.index()].push(p as u32);
         }
-        let mut leads = vec![false; points.len()];
-        leads[goal.index()] = true;
-        let mut todo = vec![goal.index()];
-        while let Some(p) = todo.pop() {
-            for &from in &before[p] {
-                if !std::mem::replace(&mut leads[from], true) {
-                    todo.push(from);
-                }
-            }
-        }
-        leads
     }
+    before
+}
+
+/// Per point whether a way leads from there to `goal`; `before` are the last steps of ways.
+pub(super) fn leads_to(before: &[Vec<u32>], goal: PointId) -> Vec<bool> {
+    let mut leads = vec![false; before.len()];
+    leads[goal.index()] = true;
+    let mut todo = vec![goal.index()];
+    while let Some(p) = todo.pop() {
+        for &from in &before[p] {
+            let from = from as usize;
+            if !std::mem::replace(&mut leads[from], true) {
+                todo.push(from);
+            }
+        }
+    }
+    leads
 }
 
 /// Whether an edge can be taken with stores in the buffer.

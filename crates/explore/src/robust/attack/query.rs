@@ -24,7 +24,7 @@
 use weakspot_core::machine::{Failure, Step};
 use weakspot_core::{Fence, ThreadId};
 
-use super::pairs::{Ground, Pair, Place, keeps};
+use super::pairs::{Ground, Pair, Place, before, keeps, leads_to};
 use crate::memory::loc_bit;
 use crate::sc::independence::Access;
 use crate::sc::moves::{
@@ -84,12 +84,13 @@ enum Event {
 
 impl<'g, 'p> Attack<'g, 'p> {
     pub(super) fn new(ground: &'g Ground<'p>, pair: Pair) -> Attack<'g, 'p> {
+        let thread = &ground.program.threads[pair.thread];
         Attack {
             ground,
             n: ground.n,
             pair,
-            to_store: ground.leads_to(pair.thread, pair.store.point, |_| true),
-            to_load: ground.leads_to(pair.thread, pair.load.point, keeps),
+            to_store: leads_to(&before(thread, |_| true), pair.store.point),
+            to_load: leads_to(&before(thread, keeps), pair.load.point),
         }
     }
 
