@@ -292,8 +292,7 @@ fn asked<T: fmt::Debug>(typed: &mut T, threads: fn(&mut T) -> &mut typed::Thread
     text
 }
 
-/// What is kept by one process: the search for the answer about one file, or the answers about several. `question` is
-/// what was typed.
+/// What is kept: the search for the answer about one file, or the answers about several. `question` is what was typed.
 fn checkpoint(
     typed: typed::Checkpoint,
     files: &[PathBuf],
@@ -304,17 +303,24 @@ fn checkpoint(
     if checkpoint.is_none() && resume.is_none() {
         return Ok(None);
     }
-    if processes.hosts.is_some() {
-        return Err(Usage(
-            "--checkpoint and --resume are for one process: expected no --hosts".to_owned(),
-        ));
-    }
     let is_one = matches!(files, [file] if !file.is_dir());
+    if processes.hosts.is_some() && !is_one {
+        return Err(one_process());
+    }
     Ok(Some(CheckpointArgs {
         write: file("--checkpoint", checkpoint)?,
         resume: file("--resume", resume)?,
         answers: (!is_one).then_some(question),
     }))
+}
+
+/// Several processes keep the search that they do together, and nothing else.
+fn one_process() -> Usage {
+    Usage(
+        "of several processes the search of `reach` or `robust` for one file can be kept: answers to --checkpoint \
+         and --resume come from one process, without --hosts"
+            .to_owned(),
+    )
 }
 
 /// The same for the exploration of a real program.

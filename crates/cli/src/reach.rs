@@ -121,8 +121,13 @@ fn ask_model(
                 reach_kept(program, model, keep, limits, &mut listener)
             })
         }
-        (Some(at), _) => cluster::ask(at, ("reach", model), source, limits, |team| {
-            reach_together(program, team, limits, &mut listener)
+        (Some(at), kept) => cluster::ask(at, ("reach", model), source, limits, |team| match kept {
+            Some(kept) => {
+                checkpoint::ask_together(job, kept, ("reach", model), source, limits, |keep| {
+                    reach_together(program, team, Some(keep), limits, &mut listener)
+                })
+            }
+            None => reach_together(program, team, None, limits, &mut listener),
         }),
     };
     match found {

@@ -91,9 +91,19 @@ fn ask_model(
                     robust_kept(program, model, keep, limits, listener)
                 })
             }
-            (Some(at), _) => cluster::ask(at, ("robust", model), source, limits, |team| {
-                robust_together(program, model, team, limits, listener)
-            }),
+            (Some(at), kept) => {
+                cluster::ask(at, ("robust", model), source, limits, |team| match kept {
+                    Some(kept) => checkpoint::ask_together(
+                        job,
+                        kept,
+                        ("robust", model),
+                        source,
+                        limits,
+                        |keep| robust_together(program, model, team, Some(keep), limits, listener),
+                    ),
+                    None => robust_together(program, model, team, None, limits, listener),
+                })
+            }
         }
         .map(|found| (found.certification(), found.into_answer())),
         true => triangular_race_free(program, limits, listener).map(|found| {

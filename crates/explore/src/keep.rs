@@ -17,7 +17,8 @@ pub trait Keep: Sync {
     /// Whether it is time to keep the search as it is.
     fn is_due(&self) -> bool;
 
-    /// Keeps what `write` writes, in the place of what was kept before.
+    /// Keeps what `write` writes, in the place of what was kept before; unless its error is
+    /// [`io::ErrorKind::Interrupted`], because the search is not whole any more.
     fn keep(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
 }
 
@@ -56,6 +57,11 @@ pub(crate) struct Phase<'k> {
 }
 
 impl<'k> Phase<'k> {
+    /// The first one.
+    pub(crate) fn first(keep: &'k dyn Keep) -> Phase<'k> {
+        Phase { keep, number: 0, before: 0 }
+    }
+
     /// The one that was kept, or else the first.
     pub(crate) fn of(keep: &'k dyn Keep) -> Result<Phase<'k>, NotKept> {
         let (number, before) = match keep.earlier() {
@@ -88,8 +94,8 @@ impl Keep for Phase<'_> {
         match Phase::head(&mut *from) {
             Ok((number, _)) if number == self.number => Some(Ok(from)),
             // It is of an earlier search, which has ended since.
-            Ok(_) => None,
-            Err(_) => Some(Err(io::ErrorKind::InvalidData.into())),
+            Ok((number, _)) if number < self.number => None,
+            Ok(_) | Err(_) => Some(Err(io::ErrorKind::InvalidData.into())),
         }
     }
 
@@ -242,6 +248,17 @@ impl<'r> In<'r> {
             to = later;
         }
         Ok(())
+    }
+
+    /// So many bytes. Memory is taken only for what is there.
+    pub(crate) fn block(&mut self, len: usize) -> Result<Vec<u8>, NotKept> {
+        let mut all = Vec::new();
+        while all.len() < len {
+            let start = all.len();
+            all.resize(len.min(start + BLOCK), 0);
+            self.bytes(&mut all[start..])?;
+        }
+        Ok(all)
     }
 
     /// There must be nothing more.

@@ -8,7 +8,7 @@ use crate::abstraction;
 use crate::answer::{NoAnswer, Reach};
 use crate::buffers::outcomes::Strategy;
 use crate::buffers::reach::{by_sc_kept, eager, eager_kept};
-use crate::keep::Keep;
+use crate::keep::{Keep, Phase};
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::storage::Storage;
@@ -46,7 +46,8 @@ pub fn reach(
     answer.certified(program, model, &limits)
 }
 
-/// [`reach`] under SC by several processes, each of which gets the answer.
+/// [`reach`] under SC by several processes, each of which gets the answer. Process 0 keeps the
+/// search and goes on with one that was kept; others have no use for a place where that is.
 ///
 /// # Errors
 ///
@@ -54,6 +55,7 @@ pub fn reach(
 pub fn reach_together(
     program: &Program,
     team: &dyn Team,
+    keep: Option<&dyn Keep>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Reach>, NoAnswer> {
@@ -64,7 +66,10 @@ pub fn reach_together(
         ));
     }
     let limits = limits.begin();
-    let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    // There is no other phase. What is wrong with what was kept is said to all processes.
+    let phase = keep.map(Phase::first);
+    let keep = phase.as_ref().map(|phase| phase as &dyn Keep);
+    let plan = Plan { team: Some(team), keep, ..Plan::breadth_first(limits.workers) };
     let answer = safety::reach(program, plan, &limits, progress)?;
     answer.certified(program, Model::Sc, &limits)
 }

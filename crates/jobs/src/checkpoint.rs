@@ -1,6 +1,7 @@
 //! Questions whose searches are kept in files (`checkpoint_file.rs`), and what is said about that.
 
 use std::ffi::OsString;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -22,19 +23,76 @@ use crate::job::Job;
 pub fn ask<T, F: Found>(
     job: &mut Job<'_, T>,
     args: &CheckpointArgs,
-    (question, model): (&str, Model),
+    asked: (&str, Model),
     source: &Source,
     limits: &Limits,
     ask: impl FnOnce(&dyn Keep) -> Result<F, NoAnswer>,
 ) -> Result<F, NoAnswer> {
+    match opened(args, asked, source, limits) {
+        Ok(file) => ask_with(job, args, file, ask),
+        Err(why) => Err(why),
+    }
+}
+
+/// The same with other processes, who wait for this one: they hear of it if there is no checkpoint to go on from.
+///
+/// # Errors
+///
+/// As there.
+pub fn ask_together<T, F: Found>(
+    job: &mut Job<'_, T>,
+    args: &CheckpointArgs,
+    asked: (&str, Model),
+    source: &Source,
+    limits: &Limits,
+    ask: impl FnOnce(&dyn Keep) -> Result<F, NoAnswer>,
+) -> Result<F, NoAnswer> {
+    match opened(args, asked, source, limits) {
+        Ok(file) => ask_with(job, args, file, ask),
+        Err(why) => {
+            let _: Result<F, NoAnswer> = ask(&Nothing);
+            Err(why)
+        }
+    }
+}
+
+/// No checkpoint can be made, or gone on from.
+struct Nothing;
+
+impl Keep for Nothing {
+    fn earlier(&self) -> Option<io::Result<Box<dyn Read + '_>>> {
+        Some(Err(io::ErrorKind::InvalidData.into()))
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn keep(&self, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {}
+}
+
+/// The files of a question.
+fn opened(
+    args: &CheckpointArgs,
+    (question, model): (&str, Model),
+    source: &Source,
+    limits: &Limits,
+) -> Result<CheckpointFile, NoAnswer> {
     let buffers = match (question, model) {
         ("robust", _) | (_, Model::Sc) => String::new(),
         _ => format!(" --buffer-limit {}", limits.buffer),
     };
     let question = format!("{question} {model} {:?}{buffers}", source.format);
     let head = Head::new(question, Sha256::digest(source.identity().as_bytes()).into());
-    let file = CheckpointFile::new(args, head);
-    let file = file.map_err(|error| NoAnswer::NotResumed(format!("{error:#}")))?;
+    CheckpointFile::new(args, head).map_err(|error| NoAnswer::NotResumed(format!("{error:#}")))
+}
+
+fn ask_with<T, F: Found>(
+    job: &mut Job<'_, T>,
+    args: &CheckpointArgs,
+    file: CheckpointFile,
+    ask: impl FnOnce(&dyn Keep) -> Result<F, NoAnswer>,
+) -> Result<F, NoAnswer> {
     let resumed = |why| match &args.resume {
         Some(path) => NoAnswer::NotResumed(format!("{} is damaged: {why}", path.display())),
         None => NoAnswer::NotResumed(why),

@@ -25,7 +25,7 @@ use crate::output::{self, NewFile, spare_inputs};
 const BEGIN: &[u8; 20] = b"weakspot checkpoint\n";
 const END: &[u8; 8] = b"the end\n";
 /// Changes whenever something else is written.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// The bytes of a SHA-256.
 const SUM: usize = 32;
 /// Words of the head are not longer than this.
@@ -199,10 +199,21 @@ impl Keep for CheckpointFile {
         let began = Instant::now();
         let written = self.written(path, write);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.written |= written.is_ok();
-        state.failed = written.err();
+        match written {
+            Ok(()) => (state.written, state.failed) = (true, None),
+            // What was to be written is not there any more: it says itself why.
+            Err(why) if is_interrupted(&why) => {}
+            Err(why) => state.failed = Some(why),
+        }
         state.due = Instant::now() + PAUSE.max(began.elapsed() * TIMES);
     }
+}
+
+fn is_interrupted(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
+    })
 }
 
 /// What is written, with its sum.
@@ -352,7 +363,7 @@ mod tests {
         format[BEGIN.len()] = 99;
         assert_eq!(
             said(&format),
-            "a checkpoint of format 99, and this version of weakspot has format 2"
+            "a checkpoint of format 99, and this version of weakspot has format 3"
         );
         assert_eq!(said(b""), "no checkpoint of weakspot");
         assert_eq!(said(b"something else entirely, and longer"), "no checkpoint of weakspot");

@@ -31,10 +31,11 @@ pub(super) enum Several {
 }
 
 impl ProcessArgs {
-    /// A question for this process. Only process 0 writes files.
+    /// A question for this process. Only process 0 writes files, and reads what was kept.
     pub(super) fn add_to(self, mut common: Common) -> Common {
         if self.process > 0 {
             (common.shared.witness, common.shared.report) = (None, None);
+            common.shared.checkpoint = None;
         }
         Common { processes: Some(self), ..common }
     }

@@ -36,6 +36,9 @@ pub(super) fn litmus(mut typed: typed::Litmus) -> Result<LitmusArgs, Usage> {
     let mut common = super::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
     let format = common.shared.format;
     common.shared.sweep = sweep;
+    if kept.is_some() && common.shared.sweep.is_some() {
+        return Err(super::one_process());
+    }
     if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) && common.model.len() != 1 {
         return Err(one_model());
     }

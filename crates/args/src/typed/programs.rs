@@ -74,7 +74,8 @@ no assertion fails, and the final states satisfy the condition. A violation is
 drawn as a run; -q leaves the drawing out.
 
 With --checkpoint, a search that was interrupted, killed or ended at a limit
-goes on with --resume: same verdict, same counts, with any number of threads.
+goes on with --resume: same verdict, same counts, with any number of threads
+and processes.
 It takes one model, and asks the states themselves (--algorithm eager). Of
 several files the answers are kept.",
     mut_arg("threads", |a| a.help(
@@ -138,7 +139,8 @@ run; -q leaves all but the first line out. The search explores SC runs only,
 never store buffers.
 
 With --checkpoint, a search that was interrupted, killed or ended at a limit
-goes on with --resume: same verdict, same counts, with any number of threads.
+goes on with --resume: same verdict, same counts, with any number of threads
+and processes.
 It takes one model. Of several files the answers are kept.",
     mut_arg("model", |a| a.help(
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \

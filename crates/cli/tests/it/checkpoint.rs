@@ -12,7 +12,7 @@ use crate::cluster::signal;
 use crate::{Ran, run, weakspot};
 
 /// Three threads that count, and one that looks at them: about a million states.
-fn counting(size: u32, seen: [u32; 3]) -> String {
+pub(crate) fn counting(size: u32, seen: [u32; 3]) -> String {
     let count = |name: &str, shared: &str| {
         format!("thread {name} {{ while (1) {{ {shared} = ({shared} + 1) % {size} }} }}\n")
     };
@@ -26,25 +26,25 @@ fn counting(size: u32, seen: [u32; 3]) -> String {
     )
 }
 
-struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new() -> Folder {
+    pub(crate) fn new() -> Folder {
         Folder(tempfile::tempdir().expect("a folder"))
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
         std::fs::write(self.path(name), text).expect("it can be written");
         self.path(name)
     }
 }
 
 /// The object that was printed, without what differs each time.
-fn object(ran: &Ran) -> Value {
+pub(crate) fn object(ran: &Ran) -> Value {
     let mut object: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
     let all = object.as_object_mut().expect("an object");
@@ -52,19 +52,20 @@ fn object(ran: &Ran) -> Value {
     object
 }
 
-fn start(words: &[&str]) -> Child {
+pub(crate) fn start(words: &[&str]) -> Child {
     let mut command = weakspot();
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the command starts")
 }
 
-fn ended(child: Child) -> Ran {
+pub(crate) fn ended(child: Child) -> Ran {
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
 }
 
-const REACH: [&str; 7] = ["reach", "--model", "sc", "--format", "json", "--timeout", "10m"];
+pub(crate) const REACH: [&str; 7] =
+    ["reach", "--model", "sc", "--format", "json", "--timeout", "10m"];
 
 /// kill -9 at random moments, then the rest of the search with some number of threads: each time the last
 /// checkpoint is whole, and the answer is that of a search that nobody has killed.

@@ -60,6 +60,7 @@ mod cargo_std;
 mod certified;
 mod checkpoint;
 mod cluster;
+mod cluster_checkpoint;
 mod cluster_sweep;
 mod convert;
 mod corpus_c;

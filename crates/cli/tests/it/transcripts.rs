@@ -914,7 +914,8 @@ fn help() {
             drawn as a run; -q leaves the drawing out.
 
             With --checkpoint, a search that was interrupted, killed or ended at a limit
-            goes on with --resume: same verdict, same counts, with any number of threads.
+            goes on with --resume: same verdict, same counts, with any number of threads
+            and processes.
             It takes one model, and asks the states themselves (--algorithm eager). Of
             several files the answers are kept.
             --- exit 0

@@ -77,8 +77,8 @@ fn alone(program: &Program) -> [Option<Answer>; 2] {
 /// What a process answers. Its evidence is checked, as always.
 fn of_process(program: &Program, team: &dyn Team, threads: usize) -> [Option<Answer>; 2] {
     let limits = limits(threads);
-    let reach = reach_together(program, team, &limits, &mut Silent).ok();
-    let robust = robust_together(program, Model::Tso, team, &limits, &mut Silent).ok();
+    let reach = reach_together(program, team, None, &limits, &mut Silent).ok();
+    let robust = robust_together(program, Model::Tso, team, None, &limits, &mut Silent).ok();
     [reach.map(|r| answer(&r.verdict, r.states)), robust.map(|r| answer(&r.verdict, r.states))]
 }
 

@@ -10,7 +10,7 @@ use crate::buffers::outcomes::{Strategy, in_turns, outcomes_at};
 use crate::buffers::schedule;
 use crate::buffers::search::Search;
 use crate::buffers::space::{Ended, Stop};
-use crate::keep::{Keep, Phase};
+use crate::keep::{Keep, NotKept, Phase};
 use crate::meter::Meter;
 use crate::sc::packed::Plan;
 use crate::sc::safety;
@@ -45,6 +45,10 @@ pub(crate) fn by_sc_kept(
             let answer = safety::reach(program, plan, limits, progress)?;
             let next = phase.next(answer.states);
             (answer, next)
+        }
+        // There is no other phase.
+        _ if safety::answers_condition(program) => {
+            return Ok(nothing(NotKept::Damaged.limit()?));
         }
         _ => (held(phase.before, "eager"), phase),
     };

@@ -85,7 +85,8 @@ pub fn robust(
     Certified::robust(program, model, answer, Effort::within(&limits)).map_err(NoAnswer::Rejected)
 }
 
-/// [`robust`] by several processes, each of which gets the answer. [`Decide::Pending`] is what they do.
+/// [`robust`] by several processes, each of which gets the answer. [`Decide::Pending`] is what they do. Process
+/// 0 keeps the search and goes on with one that was kept; others have no use for a place where that is.
 ///
 /// # Errors
 ///
@@ -94,6 +95,7 @@ pub fn robust_together(
     program: &Program,
     model: Model,
     team: &dyn Team,
+    keep: Option<&dyn Keep>,
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Certified<Robust>, NoAnswer> {
@@ -104,7 +106,7 @@ pub fn robust_together(
         ));
     }
     let limits = limits.begin();
-    let plan = Plan { team: Some(team), ..Plan::breadth_first(limits.workers) };
+    let plan = Plan { team: Some(team), keep, ..Plan::breadth_first(limits.workers) };
     by_pending(program, model, plan, &limits, progress)
 }
 

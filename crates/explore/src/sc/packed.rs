@@ -20,10 +20,8 @@ mod system;
 pub(crate) use compact::{Next, Retraced, search_compact};
 pub(crate) use disk::search_on_disk;
 pub(crate) use links::ROOT;
-pub(crate) use outbox::{Outbox, among};
+pub(crate) use outbox::{Outbox, among, owner};
 pub(crate) use search::{Found, Onlooker, Plan, Standing, Worker, go_on, search};
-#[cfg(test)]
-pub(crate) use shard::Order;
-pub(crate) use shard::{Shard, States};
+pub(crate) use shard::{Order, PARTS, Remark, Shard, States};
 pub(crate) use shared::{Ended, Shared};
 pub(crate) use system::{Expanded, Sleep, Successors, System};

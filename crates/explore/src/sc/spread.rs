@@ -8,13 +8,20 @@
 //!
 //! The way to what was found is asked for state by state: a state's name says which worker has it.
 //! Each process gets all of its rows, in its own numbers, and so comes to the same answer.
+//!
+//! [`begin`] says how a search begins, and how it is kept.
 
+mod begin;
+
+use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use weakspot_core::{Limit, LostProcess};
 
+use self::begin::{Given, begin};
 use crate::answer::NoAnswer;
+use crate::keep::Keep;
 use crate::meter::Meter;
 use crate::sc::kept::search_kept;
 use crate::sc::packed::{
@@ -24,7 +31,7 @@ use crate::sc::packed::{
 use crate::sc::recent::Recent;
 use crate::sc::threads::Threads;
 use crate::sc::wire::{Framed, Garbled, Hashes, Packet, Reader};
-use crate::sc::word::{Why, Word};
+use crate::sc::word::{Keeps, Why, Word};
 use crate::storage::Storage;
 use crate::team::{Link, Team};
 
@@ -60,24 +67,19 @@ where
             }
         };
     }
-    if let Some(keep) = plan.keep {
-        return search_kept(system, tables, initial, plan, keep, meter);
-    }
-    let Some(team) = plan.team else { return Ok(search(system, tables, initial, plan, meter)) };
+    let Some(team) = plan.team else {
+        return match plan.keep {
+            Some(keep) => search_kept(system, tables, initial, plan, keep, meter),
+            None => Ok(search(system, tables, initial, plan, meter)),
+        };
+    };
     let threads = plan.workers.clamp(1, 64);
     let shared = Shared::new(system, tables, threads);
     let ended = match team.begin(threads) {
         Ok(()) => {
-            let (first, limit) = match initial {
-                Ok(initial) => (initial, None),
-                Err(limit) => (Successors::default(), Some(limit)),
-            };
-            if let Some(limit) = limit {
-                shared.end(None, Ended::Limit(limit));
-            }
-            let ended = by_processes(&shared, team, threads, &first, meter);
+            let ended = by_processes(&shared, (plan, team, threads), &initial, meter);
             team.end();
-            ended
+            ended?
         }
         Err(limit) => Ended::Limit(limit),
     };
@@ -88,28 +90,27 @@ where
 
 fn by_processes<'p, S>(
     shared: &Shared<'_, S>,
-    team: &dyn Team,
-    threads: usize,
-    initial: &Successors,
+    (plan, team, threads): (Plan<'_>, &dyn Team, usize),
+    initial: &Result<Successors, Limit>,
     meter: &mut Meter<'_>,
-) -> Ended
+) -> Result<Ended, NoAnswer>
 where
     S: System<Tables = Threads<'p>> + Framed,
 {
-    let work = |thread: usize, meter: Option<&mut Meter<'_>>| {
-        let wire = Wire::new(shared.system, team, threads, thread);
-        let mut wire = match wire {
+    let work = |thread: usize, mut meter: Option<&mut Meter<'_>>| {
+        let wire = match Wire::new(shared.system, (plan, team), threads, thread) {
             Ok(wire) => wire,
             Err(limit) => {
                 shared.end(None, Ended::Limit(limit.clone()));
-                return Ended::Limit(limit);
+                return Ok(Ended::Limit(limit));
             }
         };
-        let shard = wire.first(shared, initial);
+        let shard = Shard::breadth_first(wire.workers as u32);
         let mut worker = Worker::new(thread, shard, wire);
+        begin(&mut worker, shared, initial, &mut meter)?;
         worker.run(shared, meter);
         let Worker { shard, outbox, .. } = worker;
-        outbox.conclude(shared, &shard)
+        Ok(outbox.conclude(shared, &shard))
     };
     std::thread::scope(|scope| {
         let work = &work;
@@ -124,6 +125,12 @@ where
 struct Wire<'s, S> {
     system: &'s S,
     link: Box<dyn Link>,
+    /// Where the search is kept, if this is the worker who sees to that.
+    keep: Option<&'s dyn Keep>,
+    /// Blocks of what is kept, as they arrive, and who has sent them.
+    blocks: VecDeque<(usize, Vec<u8>)>,
+    /// What this worker has to begin with.
+    given: Given,
     workers: usize,
     index: usize,
     /// How many workers a process has.
@@ -134,6 +141,8 @@ struct Wire<'s, S> {
     readers: Vec<Reader>,
     /// What each worker has said at the end of this level.
     words: Vec<Option<Word>>,
+    /// Somebody was stopped in the middle of this level.
+    stays: bool,
     /// Others know that this process stops.
     told: bool,
     /// What all words have come to.
@@ -153,6 +162,10 @@ const ROWS: u8 = 0;
 const WORD: u8 = 1;
 const STOP: u8 = 2;
 const WAY: u8 = 3;
+/// A block of what is kept.
+const KEPT: u8 = 4;
+/// From here on they are of the beginning.
+const FIRST: u8 = 5;
 
 /// Bytes sent to another worker at a time.
 const PARCEL: usize = 32 << 10;
@@ -161,7 +174,12 @@ impl<'p, 's, S> Wire<'s, S>
 where
     S: System<Tables = Threads<'p>> + Framed,
 {
-    fn new(system: &'s S, team: &dyn Team, threads: usize, thread: usize) -> Result<Self, Limit> {
+    fn new(
+        system: &'s S,
+        (plan, team): (Plan<'s>, &dyn Team),
+        threads: usize,
+        thread: usize,
+    ) -> Result<Self, Limit> {
         let link = team.link(thread)?;
         let (processes, process) = team.place();
         let workers = processes * threads;
@@ -169,6 +187,9 @@ where
         Ok(Wire {
             system,
             link,
+            keep: plan.keep.filter(|_| process == 0 && thread == 0),
+            blocks: VecDeque::new(),
+            given: Given::new(workers),
             workers,
             index: process * threads + thread,
             threads,
@@ -177,29 +198,11 @@ where
             out: (0..workers).map(|w| Packet::new(system, is_other(w))).collect(),
             readers: (0..workers).map(|w| Reader::new(system, is_other(w))).collect(),
             words: vec![None; workers],
+            stays: false,
             told: false,
             conclusion: None,
             way: None,
         })
-    }
-
-    /// The worker that a row belongs to.
-    fn owner(&mut self, threads: &Threads<'_>, row: &[u32]) -> usize {
-        among(self.hashes.of(threads, row), self.workers as u32) as usize
-    }
-
-    /// The initial states that belong here: all processes know all of them.
-    fn first(&mut self, shared: &Shared<'_, S>, initial: &Successors) -> Shard {
-        let tables = shared.tables.read().unwrap_or_else(PoisonError::into_inner);
-        let mut own = Successors::default();
-        for (row, _, asleep) in initial.each() {
-            if self.owner(&tables, row) == self.index {
-                own.push_of(ROOT, row, asleep);
-            }
-        }
-        let mut shard = Shard::breadth_first(self.workers as u32);
-        shard.insert(&own);
-        shard
     }
 
     /// Sends what waits, where it is at least `least` bytes.
@@ -260,7 +263,8 @@ where
                 let (row, parent, _) = rows.each().next().ok_or(Garbled)?;
                 self.way = Some((row.to_vec(), parent));
             }
-            _ => return Err(Garbled),
+            KEPT => self.blocks.push_back((from, rest.to_vec())),
+            _ => return self.hear_at_first(shared, shard, from, (what, rest)),
         }
         Ok(())
     }
@@ -285,8 +289,8 @@ where
         Ok(rows)
     }
 
-    /// What all words come to, once all are there: `None` if the search goes on.
-    fn judge(&mut self, shared: &Shared<'_, S>) -> Option<Conclusion> {
+    /// What all words come to, once all are there: `None` if the search goes on. And whether it is kept now.
+    fn judge(&mut self, shared: &Shared<'_, S>) -> (Option<Conclusion>, bool) {
         let words: Vec<Word> =
             self.words.iter_mut().map(|w| w.take().unwrap_or_default()).collect();
         let own = self.index / self.threads;
@@ -299,11 +303,20 @@ where
         let fault = |why: &&Why| matches!(why, Why::Fault(_));
         // In the same order everywhere.
         let why = all().find(goal).or_else(|| all().find(fault)).or_else(|| all().next());
+        self.stays = words.iter().any(|w| w.halfway);
+        let keeps = words[0].keeps;
         match why {
-            Some(why) => Some(Conclusion::Stopped(why.clone())),
+            Some(why) => {
+                // Where a process is lost, its states are.
+                let has_all = !matches!(why, Why::Limit(Limit::Process { .. }));
+                let is_kept = matches!(why, Why::Limit(_)) && has_all && keeps != Keeps::Never;
+                (Some(Conclusion::Stopped(why.clone())), is_kept)
+            }
             // Whoever was stopped knows of somebody who will say why at the end of the next level.
-            None if words.iter().any(|w| w.stopped || w.expanded > 0) => None,
-            None => Some(Conclusion::Complete),
+            None if words.iter().any(|w| w.stopped || w.expanded > 0) => {
+                (None, keeps == Keeps::Now)
+            }
+            None => (Some(Conclusion::Complete), false),
         }
     }
 
@@ -321,11 +334,8 @@ where
                     Err(limit) => Ended::Limit(limit),
                 }
             }
-            // The connection was lost: there is a reason.
-            None => match shared.reason() {
-                Some((_, Ended::Limit(limit))) => Ended::Limit(limit),
-                _ => Ended::Limit(Limit::Interrupted),
-            },
+            // The connection was lost.
+            None => Ended::Limit(self.link.lost().unwrap_or(Limit::Interrupted)),
         }
     }
 
@@ -339,7 +349,9 @@ where
         let mut rows = Vec::new();
         let mut at = state;
         let mut none = Shard::breadth_first(self.workers as u32);
-        while at != ROOT {
+        // What was kept may have been changed so that it goes round in circles.
+        let most = self.given.most_on_a_way(shared);
+        while at != ROOT && rows.len() as u64 <= most {
             if at as usize % self.workers == self.index {
                 let (row, parent) = shard.state(at / self.workers as u32);
                 let tables = shared.tables.read().unwrap_or_else(PoisonError::into_inner);
@@ -437,8 +449,15 @@ where
             (None, _) => Why::Limit(Limit::Interrupted),
         });
         let (states, stopped) = (shared.own_states(), shared.is_stopped());
+        let halfway = shard.is_in_level();
+        let keeps = match self.keep {
+            Some(_) if !self.given.is_whole() => Keeps::Never,
+            Some(keep) if keep.is_due() => Keeps::Now,
+            Some(_) => Keeps::AtLimits,
+            None => Keeps::Never,
+        };
         let mut message = vec![WORD];
-        Word { expanded, states, stopped, why }.write(&mut message);
+        Word { expanded, states, stopped, halfway, keeps, why }.write(&mut message);
         self.tell(false, &message);
         self.link.end_level();
     }
@@ -454,14 +473,23 @@ where
         }
         self.take(shared, shard);
         self.link.next_level();
-        self.conclusion = self.judge(shared);
+        let (conclusion, is_kept) = self.judge(shared);
+        self.conclusion = conclusion;
+        if is_kept {
+            self.have_kept(shared, shard);
+        }
         Some(self.conclusion.is_none())
+    }
+
+    fn stays(&self) -> bool {
+        self.stays
     }
 
     fn bytes(&self) -> usize {
         let out: usize = self.out.iter().map(Packet::bytes).sum();
         let readers: usize = self.readers.iter().map(Reader::bytes).sum();
-        out + readers + self.hashes.bytes() + self.recent.bytes() + self.link.bytes()
+        let tables = self.hashes.bytes() + self.recent.bytes() + self.given.bytes();
+        out + readers + tables + self.link.bytes()
     }
 }
 

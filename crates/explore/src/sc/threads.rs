@@ -14,7 +14,6 @@ use weakspot_core::{
 
 use crate::eval::eval;
 use crate::intern::{Interner, hash};
-use crate::keep::{In, NotKept, Out};
 use crate::liveness::live_registers;
 use crate::memory::loc_bit;
 use crate::sc::symmetry::Class;
@@ -269,50 +268,6 @@ impl<'p> Threads<'p> {
             table.ranges[local as usize] = UNKNOWN;
         }
         Some(local)
-    }
-
-    /// Writes what the numbers of local states, locations and values stand for.
-    pub(crate) fn write(&self, out: &mut Out<'_>) {
-        out.number(self.locs.len() as u64);
-        for (&addr, values) in self.locs.addrs.iter().zip(&self.locs.values) {
-            out.value(addr);
-            out.number(values.len() as u64);
-            values.iter().for_each(|&value| out.value(value));
-        }
-        for (t, table) in self.tables.iter().enumerate() {
-            out.number(table.states.len() as u64);
-            for local in 0..table.states.len() as u32 {
-                let (capped, contents) = self.entry(t, local);
-                out.number(u64::from(capped));
-                contents.iter().for_each(|&v| out.value(v));
-            }
-        }
-    }
-
-    /// Reads this: the tables of the same program have the same numbers then.
-    pub(crate) fn read(&mut self, from: &mut In<'_>) -> Result<(), NotKept> {
-        for loc in 0..from.at_most(u32::MAX)? {
-            let addr = from.value()?;
-            if self.locs.loc(addr) != Ok(loc) {
-                return Err(NotKept::Damaged);
-            }
-            for number in 0..from.at_most(u32::MAX)? {
-                if self.locs.number(loc, from.value()?) != number {
-                    return Err(NotKept::Damaged);
-                }
-            }
-        }
-        for t in 0..self.tables.len() {
-            let width = 1 + self.tables[t].code.regs.len();
-            for local in 0..from.at_most(u32::MAX)? {
-                let capped = from.at_most(1)? == 1;
-                let contents: Result<Vec<Value>, _> = (0..width).map(|_| from.value()).collect();
-                if self.meet(t, capped, &contents?) != Some(local) {
-                    return Err(NotKept::Damaged);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// How many local states of thread `t` are known.

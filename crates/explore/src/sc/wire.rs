@@ -79,36 +79,55 @@ pub(crate) struct Hashes {
     layout: Layout,
     /// Per field and number in it a hash, or 0 if it was not asked for yet.
     known: Vec<Vec<u64>>,
+    /// The row that was asked for last, and the sum of its fields' hashes: neighbours differ in few fields.
+    last: Vec<u32>,
+    sum: u64,
 }
 
 impl Hashes {
     pub(crate) fn new(system: &impl Framed) -> Hashes {
-        Hashes { layout: Layout::new(system.frame()), known: Vec::new() }
+        let layout = Layout::new(system.frame());
+        Hashes { layout, known: Vec::new(), last: Vec::new(), sum: 0 }
     }
 
     /// The hash of a row. Fields of locations that are 0 do not count, so that rows may grow.
     pub(crate) fn of(&mut self, threads: &Threads<'_>, row: &[u32]) -> u64 {
-        self.layout.cover(row.len());
-        if self.known.len() < row.len() {
-            self.known.resize(row.len(), Vec::new());
-        }
-        let mut sum = 0u64;
-        for (at, &n) in row.iter().enumerate() {
-            let (kind, place) = self.layout.kinds[at];
-            if n == 0 && !matches!(kind, Kind::Local(_)) {
-                continue;
+        if self.last.len() != row.len() {
+            self.layout.cover(row.len());
+            self.known.resize(self.known.len().max(row.len()), Vec::new());
+            self.last.clear();
+            self.last.extend_from_slice(row);
+            self.sum = 0;
+            for (at, &n) in row.iter().enumerate() {
+                self.sum = self.sum.wrapping_add(self.field(threads, at, n));
             }
-            // Numbers of threads and flags are few; masks of threads are not.
-            let known = self.known[at].get(n as usize).copied().unwrap_or(0);
-            let own = if known != 0 { known } else { self.learn(threads, at, n, kind, place) };
-            sum = sum.wrapping_add(own);
+        } else {
+            for (at, &n) in row.iter().enumerate() {
+                let before = self.last[at];
+                if before != n {
+                    self.last[at] = n;
+                    let (old, new) = (self.field(threads, at, before), self.field(threads, at, n));
+                    self.sum = self.sum.wrapping_sub(old).wrapping_add(new);
+                }
+            }
         }
-        let mixed = (sum ^ sum >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (self.sum ^ self.sum >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed ^ mixed >> 29
     }
 
+    /// What a field adds to the sum.
+    fn field(&mut self, threads: &Threads<'_>, at: usize, n: u32) -> u64 {
+        if n == 0 && at >= self.layout.frame.n {
+            return 0;
+        }
+        // Numbers of threads and flags are few; masks of threads are not.
+        let known = self.known[at].get(n as usize).copied().unwrap_or(0);
+        if known != 0 { known } else { self.learn(threads, at, n) }
+    }
+
     #[cold]
-    fn learn(&mut self, threads: &Threads<'_>, at: usize, n: u32, kind: Kind, place: Place) -> u64 {
+    fn learn(&mut self, threads: &Threads<'_>, at: usize, n: u32) -> u64 {
+        let (kind, place) = self.layout.kinds[at];
         let mut contents = match place {
             Place::Fixed => vec![0, at as Value],
             Place::Of(loc, i) => vec![1, threads.locs.addr(loc), i as Value],
@@ -135,16 +154,20 @@ impl Hashes {
     }
 }
 
-/// Rows on their way to one worker.
+/// Rows on their way to one worker, or to a file.
 pub(crate) struct Packet {
     layout: Layout,
     /// Workers of this process have the same tables.
     translates: bool,
-    /// Per thread, location and location's value what was defined; of local states, whether as one
-    /// that goes on by single steps.
-    locals: Vec<Vec<u8>>,
+    /// Per thread and local state, and per location and value, what it is called in messages, or 0: names
+    /// are given one after the other. For local states one more, and whether it was said that it goes on by
+    /// single steps.
+    locals: Vec<Vec<(u32, bool)>>,
+    values: Vec<Vec<u32>>,
+    /// How many of them have names.
+    named_locals: Vec<u32>,
+    named_values: Vec<u32>,
     locs: usize,
-    values: Vec<Vec<bool>>,
     definitions: Vec<u8>,
     rows: Vec<u8>,
     count: u64,
@@ -162,8 +185,10 @@ impl Packet {
             layout: Layout::new(system.frame()),
             translates,
             locals: Vec::new(),
-            locs: 0,
             values: Vec::new(),
+            named_locals: Vec::new(),
+            named_values: Vec::new(),
+            locs: 0,
             definitions: Vec::new(),
             rows: Vec::new(),
             count: 0,
@@ -179,78 +204,104 @@ impl Packet {
     pub(crate) fn push(&mut self, threads: &Threads<'_>, row: &[u32], parent: u32, asleep: u32) {
         self.layout.cover(row.len());
         if self.translates {
-            self.define(threads, row);
+            self.define_locs(threads, self.layout.frame.locs(row).end as usize);
         }
-        self.count += 1;
         put(&mut self.rows, u64::from(parent));
         put(&mut self.rows, u64::from(asleep));
         put(&mut self.rows, row.len() as u64);
         self.last.resize(row.len(), 0);
-        for (now, before) in row.chunks(8).zip(self.last.chunks(8)) {
-            let differs = now.iter().zip(before).enumerate();
-            let bits = differs.fold(0, |bits, (i, (a, b))| bits | u8::from(a != b) << i);
-            self.rows.push(bits);
-        }
-        for (&now, before) in row.iter().zip(&mut self.last) {
-            if now != *before {
-                put(&mut self.rows, u64::from(now));
-                *before = now;
+        let bits = self.rows.len();
+        self.rows.resize(bits + row.len().div_ceil(8), 0);
+        for (at, &now) in row.iter().enumerate() {
+            let is_local = self.translates && at < self.layout.frame.n;
+            if now != self.last[at] || is_local && self.count == 0 {
+                self.rows[bits + at / 8] |= 1 << (at % 8);
+                let name = if self.translates { self.name(threads, at, now) } else { now };
+                put(&mut self.rows, u64::from(name));
+                self.last[at] = now;
+            } else if is_local && threads.is_capped(at, now) {
+                // What is known of a local state may change.
+                self.name(threads, at, now);
             }
+        }
+        self.count += 1;
+    }
+
+    /// Says what the first so many locations are.
+    fn define_locs(&mut self, threads: &Threads<'_>, count: usize) {
+        while self.locs < count {
+            self.definitions.push(LOC);
+            put_value(&mut self.definitions, threads.locs.addr(self.locs as u32));
+            self.locs += 1;
         }
     }
 
-    /// Defines what the receiver does not know yet.
-    fn define(&mut self, threads: &Threads<'_>, row: &[u32]) {
-        let out = &mut self.definitions;
-        for (at, &n) in row.iter().enumerate() {
-            // The next row is like the last one in most fields.
-            if self.count > 0 && self.last.get(at) == Some(&n) && at >= self.layout.frame.n {
-                continue;
+    /// What the number of a field is called in messages. It is defined where the receiver does not know it.
+    fn name(&mut self, threads: &Threads<'_>, at: usize, n: u32) -> u32 {
+        let (kind, _) = self.layout.kinds[at];
+        if kind == Kind::Loc {
+            self.define_locs(threads, n as usize);
+        }
+        match kind {
+            Kind::Local(t) => self.name_of_local(threads, t, n),
+            // The first value of a location has number 0 everywhere.
+            Kind::Value(loc) if n > 0 => self.name_of_value(threads, loc, n),
+            Kind::Value(_) | Kind::Plain | Kind::Loc => n,
+        }
+    }
+
+    fn name_of_local(&mut self, threads: &Threads<'_>, t: usize, n: u32) -> u32 {
+        let capped = threads.is_capped(t, n);
+        let known = slot(slot(&mut self.locals, t), n as usize);
+        if known.0 == 0 || capped && !known.1 {
+            let named = slot(&mut self.named_locals, t);
+            *named += 1;
+            *known = (*named, capped);
+            let (_, contents) = threads.entry(t, n);
+            let out = &mut self.definitions;
+            out.extend([LOCAL, u8::from(capped)]);
+            put(out, t as u64);
+            put(out, contents.len() as u64);
+            contents.iter().for_each(|&v| put_value(out, v));
+        }
+        known.0 - 1
+    }
+
+    fn name_of_value(&mut self, threads: &Threads<'_>, loc: u32, n: u32) -> u32 {
+        let known = slot(slot(&mut self.values, loc as usize), n as usize);
+        if *known == 0 {
+            let named = slot(&mut self.named_values, loc as usize);
+            *named += 1;
+            *known = *named;
+            let out = &mut self.definitions;
+            out.push(VALUE);
+            put(out, u64::from(loc));
+            put_value(out, threads.locs.value(loc, n));
+        }
+        *known
+    }
+
+    /// Defines all that is known, in the order of its numbers: a receiver who knows nothing else has the same ones
+    /// then. `pause` may take what there is now and then.
+    pub(crate) fn define_all(&mut self, threads: &Threads<'_>, pause: &mut dyn FnMut(&mut Packet)) {
+        for loc in 0..threads.locs.len() as u32 {
+            self.define_locs(threads, loc as usize + 1);
+            for n in 1..threads.locs.values(loc).len() as u32 {
+                self.name_of_value(threads, loc, n);
+                pause(self);
             }
-            let (kind, place) = self.layout.kinds[at];
-            let loc = match (kind, place) {
-                (Kind::Loc, _) => n,
-                (_, Place::Of(loc, _)) => loc + 1,
-                _ => 0,
-            };
-            while self.locs < loc as usize {
-                out.push(LOC);
-                put_value(out, threads.locs.addr(self.locs as u32));
-                self.locs += 1;
-            }
-            match kind {
-                Kind::Local(t) => {
-                    let known = slot(&mut self.locals, t, n);
-                    let state = 1 + u8::from(threads.is_capped(t, n));
-                    if *known < state {
-                        *known = state;
-                        let (capped, contents) = threads.entry(t, n);
-                        out.extend([LOCAL, u8::from(capped)]);
-                        put(out, t as u64);
-                        put(out, u64::from(n));
-                        put(out, contents.len() as u64);
-                        contents.iter().for_each(|&v| put_value(out, v));
-                    }
-                }
-                // The first value of a location has number 0 everywhere.
-                Kind::Value(loc) if n > 0 => {
-                    let known = slot(&mut self.values, loc as usize, n);
-                    if !*known {
-                        *known = true;
-                        out.push(VALUE);
-                        put(out, u64::from(loc));
-                        put(out, u64::from(n));
-                        put_value(out, threads.locs.value(loc, n));
-                    }
-                }
-                _ => {}
+        }
+        for t in 0..self.layout.frame.n {
+            for n in 0..threads.known_locals(t) {
+                self.name_of_local(threads, t, n);
+                pause(self);
             }
         }
     }
 
     /// What was added since the last time, if anything.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
-        if self.count == 0 {
+        if self.bytes() == 0 {
             return None;
         }
         let mut message = Vec::with_capacity(self.bytes() + 16);
@@ -264,16 +315,12 @@ impl Packet {
     }
 }
 
-/// The element at `[i][n]`, which is new if it was not there.
-fn slot<T: Clone + Default>(table: &mut Vec<Vec<T>>, i: usize, n: u32) -> &mut T {
+/// The element at `[i]`, which is new if it was not there.
+fn slot<T: Clone + Default>(table: &mut Vec<T>, i: usize) -> &mut T {
     if table.len() <= i {
-        table.resize(i + 1, Vec::new());
+        table.resize(i + 1, T::default());
     }
-    let row = &mut table[i];
-    if row.len() <= n as usize {
-        row.resize(n as usize + 1, T::default());
-    }
-    &mut row[n as usize]
+    &mut table[i]
 }
 
 /// What the numbers of one worker of another process are here.
@@ -284,15 +331,17 @@ pub(crate) struct Reader {
     locals: Vec<Vec<u32>>,
     locs: Vec<u32>,
     values: Vec<Vec<u32>>,
+    /// The last row, and the same as it is here.
     last: Vec<u32>,
+    translated: Vec<u32>,
 }
+
+/// What hears of a row, its parent, and the threads that are asleep.
+type EachRow<'e, E> = dyn FnMut(&[u32], u32, u32) -> Result<(), E> + 'e;
 
 /// A message that no process of this version sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Garbled;
-
-/// No number stands for this.
-const NONE: u32 = u32::MAX;
 
 impl Reader {
     pub(crate) fn new(system: &impl Framed, translates: bool) -> Reader {
@@ -305,6 +354,7 @@ impl Reader {
             locs: Vec::new(),
             values: Vec::new(),
             last: Vec::new(),
+            translated: Vec::new(),
         }
     }
 
@@ -331,19 +381,17 @@ impl Reader {
                     let (&capped, after) = bytes.split_first().ok_or(Garbled)?;
                     bytes = after;
                     let t = get(&mut bytes)? as usize;
-                    let n = number(&mut bytes)?;
                     let length = get(&mut bytes)?;
                     let contents: Result<Vec<Value>, Garbled> =
                         (0..length).map(|_| get_value(&mut bytes)).collect();
                     let own = threads.meet(t, capped != 0, &contents?).ok_or(Garbled)?;
-                    *slot_or(&mut self.locals, t, n)? = own;
+                    slot(&mut self.locals, t).push(own);
                 }
                 VALUE => {
-                    let loc = number(&mut bytes)?;
-                    let n = number(&mut bytes)?;
+                    let loc = number(&mut bytes)? as usize;
                     let value = get_value(&mut bytes)?;
-                    let own = *self.locs.get(loc as usize).ok_or(Garbled)?;
-                    *slot_or(&mut self.values, loc as usize, n)? = threads.locs.number(own, value);
+                    let own = *self.locs.get(loc).ok_or(Garbled)?;
+                    slot(&mut self.values, loc).push(threads.locs.number(own, value));
                 }
                 _ => return Err(Garbled),
             }
@@ -352,70 +400,81 @@ impl Reader {
     }
 
     /// Reads the rows of a message into `out`, as they are here.
-    pub(crate) fn rows(&mut self, mut bytes: &[u8], out: &mut Successors) -> Result<(), Garbled> {
+    pub(crate) fn rows(&mut self, bytes: &[u8], out: &mut Successors) -> Result<(), Garbled> {
+        self.each_row(bytes, &mut |row, parent, asleep| {
+            out.push_of(parent, row, asleep);
+            Ok(())
+        })
+    }
+
+    /// Reads the rows of a message, as they are here, each with its parent and the threads that are asleep.
+    pub(crate) fn each_row<E: From<Garbled>>(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut EachRow<'_, E>,
+    ) -> Result<(), E> {
         let count = get(&mut bytes)?;
         self.last.clear();
-        let mut row = Vec::new();
+        self.translated.clear();
         for _ in 0..count {
             let parent = number(&mut bytes)?;
             let asleep = number(&mut bytes)?;
             let width = get(&mut bytes)? as usize;
             // Every eighth of them takes a byte.
             if width / 8 > bytes.len() {
-                return Err(Garbled);
+                return Err(Garbled.into());
             }
-            self.layout.cover(width);
-            self.last.resize(width, 0);
             let (bits, rest) = bytes.split_at_checked(width.div_ceil(8)).ok_or(Garbled)?;
             bytes = rest;
+            let known = self.last.len();
+            if known != width {
+                self.layout.cover(width);
+                self.last.resize(width, 0);
+                // What is no longer there must not stay where it was translated to.
+                self.translated.clear();
+            }
+            let is_first = self.translated.is_empty();
             for at in 0..width {
-                if bits[at / 8] >> (at % 8) & 1 != 0 {
+                let differs = bits[at / 8] >> (at % 8) & 1 != 0;
+                if differs {
                     self.last[at] = number(&mut bytes)?;
                 }
+                if self.translates && (differs || is_first) {
+                    self.translate(at)?;
+                }
             }
-            if self.translates {
-                self.translate(&mut row)?;
-                out.push_of(parent, &row, asleep);
-            } else {
-                out.push_of(parent, &self.last, asleep);
-            }
+            let row = if self.translates { &self.translated } else { &self.last };
+            each(row, parent, asleep)?;
         }
-        if bytes.is_empty() { Ok(()) } else { Err(Garbled) }
+        if bytes.is_empty() { Ok(()) } else { Err(Garbled.into()) }
     }
 
-    /// The last row as it is here.
-    fn translate(&mut self, row: &mut Vec<u32>) -> Result<(), Garbled> {
-        row.clear();
-        for (at, &n) in self.last.iter().enumerate() {
-            let (kind, place) = self.layout.kinds[at];
-            let own = match kind {
-                Kind::Plain => n,
-                Kind::Local(t) => {
-                    *self.locals.get(t).and_then(|l| l.get(n as usize)).ok_or(Garbled)?
-                }
-                Kind::Loc if n == 0 => 0,
-                Kind::Loc => 1 + *self.locs.get(n as usize - 1).ok_or(Garbled)?,
-                Kind::Value(_) if n == 0 => 0,
-                Kind::Value(loc) => {
-                    let values = self.values.get(loc as usize);
-                    *values.and_then(|v| v.get(n as usize)).ok_or(Garbled)?
-                }
-            };
-            if own == NONE {
-                return Err(Garbled);
+    /// Translates a field of the last row.
+    fn translate(&mut self, at: usize) -> Result<(), Garbled> {
+        let n = self.last[at];
+        let (kind, place) = self.layout.kinds[at];
+        let own = match kind {
+            Kind::Plain => n,
+            Kind::Local(t) => *self.locals.get(t).and_then(|l| l.get(n as usize)).ok_or(Garbled)?,
+            Kind::Loc if n == 0 => 0,
+            Kind::Loc => 1 + *self.locs.get(n as usize - 1).ok_or(Garbled)?,
+            Kind::Value(_) if n == 0 => 0,
+            Kind::Value(loc) => {
+                let values = self.values.get(loc as usize);
+                *values.and_then(|v| v.get(n as usize - 1)).ok_or(Garbled)?
             }
-            let to = match place {
-                Place::Fixed => at,
-                Place::Of(loc, i) => {
-                    let loc = *self.locs.get(loc as usize).ok_or(Garbled)?;
-                    self.own.frame.value(loc) + i
-                }
-            };
-            if row.len() <= to {
-                row.resize(to + 1, 0);
+        };
+        let to = match place {
+            Place::Fixed => at,
+            Place::Of(loc, i) => {
+                let loc = *self.locs.get(loc as usize).ok_or(Garbled)?;
+                self.own.frame.value(loc) + i
             }
-            row[to] = own;
+        };
+        if self.translated.len() <= to {
+            self.translated.resize(to + 1, 0);
         }
+        self.translated[to] = own;
         Ok(())
     }
 
@@ -429,22 +488,6 @@ impl Reader {
 fn definitions(mut message: &[u8]) -> Result<(&[u8], &[u8]), Garbled> {
     let length = get(&mut message)? as usize;
     message.split_at_checked(length).ok_or(Garbled)
-}
-
-/// [`slot`] where the number comes from outside: numbers come in the order of their first use, so a
-/// huge one is a mistake.
-fn slot_or(table: &mut Vec<Vec<u32>>, i: usize, n: u32) -> Result<&mut u32, Garbled> {
-    if i > 1 << 24 || n > 1 << 30 {
-        return Err(Garbled);
-    }
-    if table.len() <= i {
-        table.resize(i + 1, Vec::new());
-    }
-    let row = &mut table[i];
-    if row.len() <= n as usize {
-        row.resize(n as usize + 1, NONE);
-    }
-    Ok(&mut row[n as usize])
 }
 
 /// Adds a number, 7 bits per byte.

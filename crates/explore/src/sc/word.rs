@@ -15,9 +15,26 @@ pub(crate) struct Word {
     pub(crate) states: u64,
     /// It may not have expanded all that it had.
     pub(crate) stopped: bool,
+    /// It has not expanded all that it had in this level.
+    pub(crate) halfway: bool,
+    /// Whether it has the search kept.
+    pub(crate) keeps: Keeps,
     /// Why, if it knows.
     pub(crate) why: Option<Why>,
 }
+
+/// Whether a worker has the search kept. One of process 0 may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    #[default]
+    Never,
+    /// If a limit ends it.
+    AtLimits,
+    /// After this level.
+    Now,
+}
+
+const KEEPS: [Keeps; 3] = [Keeps::Never, Keeps::AtLimits, Keeps::Now];
 
 /// Why a search stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +55,8 @@ impl Word {
         put(out, self.expanded);
         put(out, self.states);
         put(out, u64::from(self.stopped));
+        put(out, u64::from(self.halfway));
+        put(out, self.keeps as u64);
         let (what, number) = match &self.why {
             None => (0, 0),
             Some(Why::Goal(state)) => (1, u64::from(*state)),
@@ -57,7 +76,9 @@ impl Word {
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Result<Word, Garbled> {
         let (expanded, states) = (get(bytes)?, get(bytes)?);
-        let stopped = get(bytes)? != 0;
+        let (stopped, halfway) = (get(bytes)? != 0, get(bytes)? != 0);
+        let keeps = usize::try_from(get(bytes)?).ok().and_then(|at| KEEPS.get(at));
+        let keeps = *keeps.ok_or(Garbled)?;
         let what = get(bytes)?;
         let why = match what {
             0 => get(bytes).map(|_| None)?,
@@ -72,6 +93,6 @@ impl Word {
                 Some(Why::Limit(Limit::Process { process: get(bytes)? as usize, why }))
             }
         };
-        Ok(Word { expanded, states, stopped, why })
+        Ok(Word { expanded, states, stopped, halfway, keeps, why })
     }
 }

@@ -29,6 +29,10 @@ impl InMemory {
         InMemory { every, asked: AtomicU64::new(0), earlier, kept: Mutex::new(None) }
     }
 
+    pub(crate) fn has_kept(&self) -> bool {
+        self.kept.lock().expect("no panic").is_some()
+    }
+
     pub(crate) fn kept(self) -> Option<Vec<u8>> {
         self.kept.into_inner().expect("no panic")
     }

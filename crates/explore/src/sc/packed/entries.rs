@@ -79,11 +79,6 @@ impl Entries {
         self.key.div_ceil(64).max(1) as usize
     }
 
-    /// How many bytes keys have that are written.
-    pub(crate) fn key_bytes(&self) -> usize {
-        if self.first.is_some() { 8 } else { self.key.div_ceil(8) as usize }
-    }
-
     /// The set of all threads that can be asleep.
     pub(crate) fn all_asleep(&self) -> u32 {
         low(self.sleep) as u32

@@ -85,18 +85,6 @@ impl Form {
         self.halves[1].unpack((key[0] >> 32) as u32, row);
     }
 
-    /// Whether a key stands for a row, which is put there, and no other key does.
-    pub(crate) fn is_key(&mut self, key: &[u64], row: &mut Vec<u32>) -> bool {
-        let [first, second] = self.halves.each_ref().map(Half::len);
-        if !self.whole && (key[0] as u32 >= first || (key[0] >> 32) as u32 >= second) {
-            return false;
-        }
-        self.unpack(key, row);
-        let mut again = [0; MOST_WORDS];
-        let again = &mut again[..key.len()];
-        self.pack(row, again) && again == key
-    }
-
     /// Makes room for a row, if that changes no key; else the form that has room.
     pub(crate) fn widen(&mut self, row: &[u32]) -> Option<Form> {
         let new = self.width..self.width.max(row.len());
@@ -165,27 +153,18 @@ impl Form {
         }
     }
 
-    /// Writes all of it.
-    pub(crate) fn write(&self, out: &mut Out<'_>) {
+    /// Writes all of it as it is in memory.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
         out.number(self.width as u64);
         out.number(u64::from(self.whole));
-        self.halves.iter().for_each(|half| half.write(out));
+        self.halves.iter().for_each(|half| half.save(out));
     }
 
-    /// Reads this, for rows of so many fields at most. `room` says whether so many bytes may be in use.
-    pub(crate) fn read(
-        from: &mut In<'_>,
-        width: u32,
-        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
-    ) -> Result<Form, NotKept> {
-        let width = from.at_most(width)? as usize;
+    /// Reads this.
+    pub(crate) fn load(from: &mut In<'_>) -> Result<Form, NotKept> {
+        let width = from.at_most(u32::MAX)? as usize;
         let whole = from.at_most(1)? == 1;
-        let halves = [Half::read(from, width, room)?, Half::read(from, width, room)?];
-        let mut fields: Vec<u32> = halves.iter().flat_map(Half::fields).map(|f| f.0).collect();
-        fields.sort_unstable();
-        let is_good = fields.into_iter().eq(0..width as u32)
-            && (!whole || halves[0].words() <= MOST_WORDS && halves[1].fields().next().is_none());
-        if is_good { Ok(Form { width, halves, whole }) } else { Err(NotKept::Damaged) }
+        Ok(Form { width, halves: [Half::load(from)?, Half::load(from)?], whole })
     }
 }
 

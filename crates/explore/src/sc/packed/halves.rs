@@ -154,56 +154,23 @@ impl Half {
         ((words(word as usize) >> (at & 63)) & ((1 << bits) - 1)) as u32
     }
 
-    /// Writes all of it.
-    pub(crate) fn write(&self, out: &mut Out<'_>) {
+    /// Writes all of it as it is in memory.
+    pub(crate) fn save(&self, out: &mut Out<'_>) {
         out.number(self.fields.len() as u64);
         for (index, bits) in self.fields() {
             out.number(index.into());
             out.number(bits.into());
         }
-        out.number(self.len().into());
-        for number in 0..self.len() {
-            let words = (0..self.words()).map(|word| self.word(number, word));
-            words.for_each(|word| out.bytes(&word.to_le_bytes()));
-        }
+        self.keys.save(out);
     }
 
-    /// Reads this, for rows of so many fields at most. `room` says whether so many bytes may be in use.
-    pub(crate) fn read(
-        from: &mut In<'_>,
-        width: usize,
-        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
-    ) -> Result<Half, NotKept> {
+    /// Reads this.
+    pub(crate) fn load(from: &mut In<'_>) -> Result<Half, NotKept> {
         let mut fields = Vec::new();
         for _ in 0..from.number()? {
-            let (index, bits) = (from.at_most(u32::MAX)?, from.at_most(32)? as u8);
-            if index as usize >= width || fields.len() >= width {
-                return Err(NotKept::Damaged);
-            }
-            fields.push((index, bits));
+            fields.push((from.at_most(u32::MAX)?, from.at_most(32)? as u8));
         }
-        let mut half = Half::new(fields.into_iter());
-        let mut packed = vec![0; half.words()];
-        let mut row = vec![0; width];
-        for number in 0..from.at_most(u32::MAX)? {
-            for word in &mut packed {
-                let mut bytes = [0; 8];
-                from.bytes(&mut bytes)?;
-                *word = u64::from_le_bytes(bytes);
-            }
-            if half.number_of(&packed) != number {
-                return Err(NotKept::Damaged);
-            }
-            // Bits that belong to no field would make equal halves look different.
-            half.unpack(number, &mut row);
-            if half.number(&row) != Some(number) {
-                return Err(NotKept::Damaged);
-            }
-            if number.is_multiple_of(1024) {
-                room(half.bytes())?;
-            }
-        }
-        Ok(half)
+        Ok(Half { keys: Keys::load(from)?, ..Half::new(fields.into_iter()) })
     }
 
     /// Makes room for the fields of `row`, and for those of it that are `new`; numbers stay as they are.

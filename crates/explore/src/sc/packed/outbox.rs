@@ -38,6 +38,12 @@ pub(crate) trait Outbox<S: System, H = Shard> {
     /// sent is inserted; `None` if this takes longer.
     fn goes_on(&mut self, shared: &Shared<'_, S>, shard: &mut H) -> Option<bool>;
 
+    /// Whether there is more to do in the level that all workers have ended, because one of them was stopped in the
+    /// middle of it.
+    fn stays(&self) -> bool {
+        false
+    }
+
     /// The bytes that wait here.
     fn bytes(&self) -> usize {
         0
@@ -169,7 +175,7 @@ impl<S: System, H: States> Outbox<S, H> for Mail<'_> {
 }
 
 /// The worker that a row belongs to. Fields that are 0 do not count, so that rows may grow.
-pub(super) fn owner(row: &[u32], workers: u32) -> u32 {
+pub(crate) fn owner(row: &[u32], workers: u32) -> u32 {
     let mut h = 0u64;
     for (i, &field) in row.iter().enumerate() {
         h ^= (u64::from(field) << 32 | (i as u64 + 1))

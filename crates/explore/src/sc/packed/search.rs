@@ -179,18 +179,6 @@ pub(crate) fn go_on<S: System>(
 }
 
 impl Standing {
-    /// Whether all states that it names are there.
-    pub(crate) fn is_sound(&self) -> bool {
-        let count = self.shards.len() as u32;
-        let is_there = |name: u32| name / count < self.shards[(name % count) as usize].store.len();
-        let is_good = |shard: &Shard| {
-            let mut parents = shard.store.parents(0);
-            parents.all(|parent| parent == ROOT || is_there(parent))
-                && shard.in_level == self.shards[0].in_level
-        };
-        self.shards.iter().all(is_good)
-    }
-
     /// The same with another number of shards.
     pub(super) fn deal_out(&mut self, workers: usize) {
         let workers = workers as u32;
@@ -292,7 +280,7 @@ impl<O, H: States> Worker<O, H> {
                     None => self.report(shared, 0, &mut meter),
                 }
             };
-            if goes_on || !shared.is_stopped() {
+            if (goes_on || !shared.is_stopped()) && !self.outbox.stays() {
                 *self.shard.in_level() = false;
             }
             if !goes_on {
@@ -373,7 +361,7 @@ impl<O, H: States> Worker<O, H> {
     }
 
     /// Tells the others how far this worker is, and looks at the limits.
-    fn report<S: System>(
+    pub(crate) fn report<S: System>(
         &self,
         shared: &Shared<'_, S>,
         expanded: usize,

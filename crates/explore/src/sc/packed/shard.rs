@@ -56,6 +56,20 @@ pub(crate) trait States: Send {
     fn insert(&mut self, batch: &Successors);
 }
 
+/// What there is to know of a state of a search that is kept, apart from what every state has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Remark {
+    /// These threads were asleep when the level began in which it is still to be expanded.
+    Asleep(u32),
+    /// It is to be expanded again in this level.
+    Woken(Sleep),
+    /// These threads have woken up in this level.
+    WokenNow(u32),
+}
+
+/// The parts of a shard, see [`Shard::each_of`].
+pub(crate) const PARTS: usize = 3;
+
 /// The states of one worker.
 pub(crate) struct Shard {
     pub(super) store: Store,
@@ -114,10 +128,70 @@ impl Shard {
         }
     }
 
-    /// Writes all of it, breadth first.
-    pub(crate) fn write(&self, out: &mut Out<'_>) {
-        self.store.write(out);
-        self.write_place(out);
+    /// The states of one of its [parts](Shard::parts), in the order of their arrival: row, parent, and the threads
+    /// that are asleep.
+    pub(crate) fn each_of(&self, part: usize, each: &mut dyn FnMut(&[u32], u32, u32)) {
+        let ids = self.parts()[part].clone();
+        let mut row = Vec::new();
+        for (id, parent) in ids.clone().zip(self.store.parents(ids.start)) {
+            self.store.row(id, &mut row);
+            each(&row, parent, self.store.asleep(id));
+        }
+    }
+
+    /// What else there is to know of states.
+    pub(crate) fn each_remark(&self, each: &mut dyn FnMut(u32, Remark)) {
+        for id in self.parts()[1].clone() {
+            let asleep = self.asleep[(id - self.first) as usize];
+            if asleep != self.store.asleep(id) {
+                each(id, Remark::Asleep(asleep));
+            }
+        }
+        self.woken.iter().for_each(|&(id, sleep)| each(id, Remark::Woken(sleep)));
+        self.woken_now.iter().for_each(|&(id, woken)| each(id, Remark::WokenNow(woken)));
+    }
+
+    /// Adds states that are next in one of its parts; false if one of them is known.
+    pub(crate) fn append(&mut self, part: usize, states: &Successors) -> bool {
+        let mut all_new = true;
+        self.store.insert_batch(
+            states.width.max(1),
+            &states.rows,
+            &states.notes,
+            &mut |_, inserted| {
+                all_new &= matches!(inserted, Inserted::New(_));
+            },
+        );
+        if part == 1 {
+            self.asleep.extend(states.notes.iter().map(|note| note.asleep));
+        }
+        all_new
+    }
+
+    /// No more will be appended to a part.
+    pub(crate) fn end_part(&mut self, part: usize) {
+        let len = self.store.len();
+        match part {
+            0 => (self.first, self.cursor, self.level_end) = (len, len, len),
+            1 => self.level_end = len,
+            _ => {}
+        }
+    }
+
+    /// Takes note of a remark; false if there is no such state.
+    pub(crate) fn note(&mut self, id: u32, remark: Remark) -> bool {
+        let known = id < self.store.len();
+        match remark {
+            Remark::Asleep(asleep) => {
+                let at = id.checked_sub(self.first).map(|at| at as usize);
+                let Some(slot) = at.and_then(|at| self.asleep.get_mut(at)) else { return false };
+                *slot = asleep;
+            }
+            Remark::Woken(sleep) if known => self.woken.push((id, sleep)),
+            Remark::WokenNow(woken) if known => self.woken_now.push((id, woken)),
+            Remark::Woken(_) | Remark::WokenNow(_) => {}
+        }
+        known
     }
 
     /// Writes how far it is.
@@ -135,17 +209,6 @@ impl Shard {
         for &(id, woken) in &self.woken_now {
             [id, woken].into_iter().for_each(|n| out.number(n.into()));
         }
-    }
-
-    /// Reads this. `is_row` says whether a row may be, `room` whether so many bytes may be in use.
-    pub(crate) fn read(
-        from: &mut In<'_>,
-        (workers, most_wide): (u32, u32),
-        is_row: &dyn Fn(&[u32]) -> bool,
-        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
-    ) -> Result<Shard, NotKept> {
-        let store = Store::read(from, (workers, most_wide), is_row, room)?;
-        Shard { store, ..Shard::breadth_first(workers) }.at_place(from)
     }
 
     /// The same where [`Shard::write_place`] says.
@@ -183,7 +246,7 @@ impl Shard {
         Shard { store, ..Shard::breadth_first(workers) }.at_place(from)
     }
 
-    /// Where the states lie that were expanded, that are still to be expanded in this level, and that
+    /// Its parts: where the states lie that were expanded, that are still to be expanded in this level, and that
     /// were found in it.
     fn parts(&self) -> [Range<u32>; 3] {
         let end = if self.in_level { self.level_end } else { self.cursor };

@@ -79,11 +79,22 @@ impl<'s, S: System> Shared<'s, S> {
         self.paused.load(Ordering::Relaxed) && self.reason().is_none()
     }
 
-    /// Stops the workers, for a reason that concerns a state, if it does. The first reason counts.
+    /// Stops the workers, for a reason that concerns a state, if it does. The first reason counts; but what was found
+    /// at a state counts more than a limit, because that state will not be expanded again.
     pub(crate) fn end(&self, state: Option<u32>, ended: Ended) {
         let mut slot = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert((state, ended));
+        match &*slot {
+            Some((Some(_), _)) => {}
+            Some(_) if state.is_none() => {}
+            _ => *slot = Some((state, ended)),
+        }
+        drop(slot);
         self.stop();
+    }
+
+    /// So many states were expanded before.
+    pub(crate) fn begin_with(&self, states: u64) {
+        self.states.store(states, Ordering::Relaxed);
     }
 
     /// Why the workers were stopped, if one of this process knows.
@@ -103,5 +114,46 @@ impl<'s, S: System> Shared<'s, S> {
 
     pub(crate) fn into_tables(self) -> S::Tables {
         self.tables.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Expanded, Sleep, Successors};
+    use super::*;
+
+    /// Nothing to search.
+    struct Empty;
+
+    impl System for Empty {
+        type Tables = ();
+        type Missing = ();
+
+        fn width(&self, (): &()) -> usize {
+            0
+        }
+
+        fn expand(&self, (): &(), _: &[u32], _: Sleep, _: &mut Successors) -> Expanded<()> {
+            Expanded::Done
+        }
+
+        fn resolve(&self, (): &mut (), (): ()) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn bytes(&self, (): &()) -> usize {
+            0
+        }
+    }
+
+    /// A search that ends at a limit is kept, and the state where something was found counts as expanded there.
+    #[test]
+    fn what_was_found_counts_more_than_a_limit() {
+        let shared = Shared::new(&Empty, (), 2);
+        shared.end(None, Ended::Limit(Limit::Interrupted));
+        shared.end(Some(7), Ended::Complete);
+        shared.end(Some(8), Ended::Complete);
+        shared.end(None, Ended::Limit(Limit::Interrupted));
+        assert!(matches!(shared.reason(), Some((Some(7), Ended::Complete))));
     }
 }

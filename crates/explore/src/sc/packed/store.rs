@@ -6,8 +6,6 @@
 //! that it was found from ([`Links`]): some 10 bytes in all. States are
 //! numbered in the order of their arrival: those behind a cursor are the queue of a breadth-first search.
 
-use weakspot_core::Value;
-
 use crate::keep::{In, NotKept, Out};
 
 use super::entries::KeyBits;
@@ -185,78 +183,19 @@ impl Store {
         }
     }
 
-    /// Writes all of it.
-    pub(crate) fn write(&self, out: &mut Out<'_>) {
-        self.form.write(out);
-        out.number(self.len().into());
-        out.number(self.keys.entries.all_asleep().into());
-        let mut key = vec![0; self.keys.entries.words()];
-        let bytes = self.keys.entries.key_bytes();
-        let mut last = 0;
-        for (id, parent) in (0..self.len()).zip(self.parents(0)) {
-            self.keys.entries.load(id, &mut key);
-            for (i, word) in key.iter().enumerate() {
-                out.bytes(&word.to_le_bytes()[..8.min(bytes - 8 * i)]);
-            }
-            out.number(self.asleep(id).into());
-            // Those that were found one after the other were mostly found from neighbours.
-            out.value(Value::from(parent) - last);
-            last = parent.into();
-        }
-    }
-
     /// Writes all of it as it is in memory.
     pub(crate) fn save(&self, out: &mut Out<'_>) {
-        self.form.write(out);
+        self.form.save(out);
         self.keys.save(out);
         self.links.save(out);
     }
 
     /// Reads this, with names of so many workers.
     pub(crate) fn load(from: &mut In<'_>, workers: u32) -> Result<Store, NotKept> {
-        let form = Form::read(from, u32::MAX, &mut |_| Ok(()))?;
+        let form = Form::load(from)?;
         let (keys, links) = (Keys::load(from)?, Links::load(from, workers)?);
         let look_again = next_look(keys.len());
         Ok(Store { form, keys, links, look_again, batch: Vec::new() })
-    }
-
-    /// Reads this, of rows with so many fields at most. `is_row` says whether a row may be, `room` whether so
-    /// many bytes may be in use.
-    pub(crate) fn read(
-        from: &mut In<'_>,
-        (workers, width): (u32, u32),
-        is_row: &dyn Fn(&[u32]) -> bool,
-        room: &mut dyn FnMut(usize) -> Result<(), NotKept>,
-    ) -> Result<Store, NotKept> {
-        let form = Form::read(from, width, room)?;
-        let len = from.at_most(u32::MAX)?;
-        let all_asleep = from.at_most(u32::MAX)?;
-        let keys = Keys::new(form.bits(), all_asleep);
-        let mut store = Store { form, keys, ..Store::new(workers) };
-        let mut key = vec![0; store.keys.entries.words()];
-        let bytes = store.keys.entries.key_bytes();
-        let (mut row, mut last) = (Vec::new(), 0);
-        for id in 0..len {
-            for (i, word) in key.iter_mut().enumerate() {
-                let mut whole = [0; 8];
-                from.bytes(&mut whole[..8.min(bytes - 8 * i)])?;
-                *word = u64::from_le_bytes(whole);
-            }
-            let asleep = from.at_most(all_asleep)?;
-            last = from.value()?.wrapping_add(last);
-            let parent = u32::try_from(last).map_err(|_| NotKept::Damaged)?;
-            let is_good = store.form.is_key(&key, &mut row)
-                && is_row(&row)
-                && store.insert(&key, Note { parent, asleep }) == Inserted::New(id);
-            if !is_good {
-                return Err(NotKept::Damaged);
-            }
-            if id.is_multiple_of(1024) {
-                room(store.bytes_after(1024))?;
-            }
-        }
-        store.look_again = next_look(store.len());
-        Ok(store)
     }
 }
 
@@ -333,10 +272,10 @@ mod tests {
         assert_eq!(store.form.is_whole(), !dense);
         let mut bytes = Vec::new();
         let mut out = Out::new(&mut bytes);
-        store.write(&mut out);
+        store.save(&mut out);
         out.end().expect("memory takes all");
         let from = &mut &bytes[..];
-        let again = Store::read(&mut In::new(from), (3, 1_000), &|_| true, &mut |_| Ok(()));
+        let again = Store::load(&mut In::new(from), 3);
         for store in [store, again.expect("it is whole")] {
             assert_eq!(store.len() as usize, known.len());
             let mut row = Vec::new();

@@ -186,7 +186,7 @@ impl Watch for Ends<'_> {
 }
 
 /// Ends a search that may have no end.
-struct Few;
+pub(crate) struct Few;
 
 impl Progress for Few {
     fn tick(&mut self, snapshot: Snapshot) -> bool {
@@ -197,23 +197,27 @@ impl Progress for Few {
 /// What came of a search: how it ended, how long the way is, and how many states were expanded if that
 /// is the same for all.
 #[derive(Debug, PartialEq, Eq)]
-enum Came {
+pub(crate) enum Came {
     Complete(u64),
     Found(usize),
     Fault,
     Limit,
 }
 
-fn came(program: &Program, value: Option<Value>, team: Option<&dyn Team>, workers: usize) -> Came {
-    let mut few = Few;
+/// What comes of the search for a final state in which the first location holds a value, by this plan.
+pub(crate) fn came(
+    program: &Program,
+    value: Option<Value>,
+    plan: Plan<'_>,
+    progress: &mut dyn Progress,
+) -> Came {
     let limits = Limits { memory: Some(1 << 30), ..Limits::UNLIMITED };
-    let mut meter = Meter::new(limits, &mut few);
+    let mut meter = Meter::new(limits, progress);
     let mut threads = Threads::new(program, false);
     let product = Product::new(program, &threads, Ends { program, value });
     let Ok(initial) = product.initial(&mut threads, &mut meter) else { return Came::Fault };
-    let plan = Plan { team, ..Plan::breadth_first(workers) };
-    let found =
-        search_together(&product, threads, initial, plan, &mut meter).expect("no resumption");
+    let found = search_together(&product, threads, initial, plan, &mut meter);
+    let found = found.expect("what was kept is good");
     let mut threads = found.tables;
     match found.ended {
         Ended::Complete => Came::Complete(found.states),
@@ -229,7 +233,7 @@ fn came(program: &Program, value: Option<Value>, team: Option<&dyn Team>, worker
 }
 
 /// What all processes come to.
-fn together<T: Send>(processes: usize, ask: impl Fn(&dyn Team) -> T + Sync) -> Vec<T> {
+pub(crate) fn together<T: Send>(processes: usize, ask: impl Fn(&dyn Team) -> T + Sync) -> Vec<T> {
     let team = Process::all(processes);
     std::thread::scope(|scope| {
         let ask = &ask;
@@ -241,7 +245,7 @@ fn together<T: Send>(processes: usize, ask: impl Fn(&dyn Team) -> T + Sync) -> V
 const SETTINGS: [(usize, usize); 4] = [(1, 1), (2, 1), (2, 2), (3, 1)];
 
 /// Addresses that are not declared are met on the way, each process in its own order.
-fn with_computed_addresses(mut program: Program, rng: &mut Rng) -> Program {
+pub(crate) fn with_computed_addresses(mut program: Program, rng: &mut Rng) -> Program {
     program.undeclared = Undeclared::Zero;
     for thread in &mut program.threads {
         if thread.regs.is_empty() {
@@ -274,7 +278,7 @@ fn check(seed: u64, count: usize, size: Size, computed: bool) {
         }
         program.forbidden.clear();
         let value = [None, Some(0), Some(1), Some(2)][seed as usize % 4];
-        let expected = came(&program, value, None, 1);
+        let expected = came(&program, value, Plan::breadth_first(1), &mut Few);
         match expected {
             Came::Complete(_) => ends[0] += 1,
             Came::Found(_) => ends[1] += 1,
@@ -284,7 +288,10 @@ fn check(seed: u64, count: usize, size: Size, computed: bool) {
             continue;
         }
         let (processes, threads) = SETTINGS[seed as usize / 4 % SETTINGS.len()];
-        for found in together(processes, |team| came(&program, value, Some(team), threads)) {
+        let plan = Plan::breadth_first(threads);
+        let ask =
+            |team: &dyn Team| came(&program, value, Plan { team: Some(team), ..plan }, &mut Few);
+        for found in together(processes, ask) {
             assert_eq!(
                 found,
                 expected,
@@ -322,9 +329,12 @@ fn processes_agree_with_one_thread_on_copies_of_threads() {
         let mut program = crate::sc::symmetry::tests::copies(seed);
         program.forbidden.clear();
         let value = [None, Some(1), Some(2)][seed as usize % 3];
-        let expected = came(&program, value, None, 1);
+        let expected = came(&program, value, Plan::breadth_first(1), &mut Few);
         let (processes, threads) = SETTINGS[seed as usize / 3 % SETTINGS.len()];
-        for found in together(processes, |team| came(&program, value, Some(team), threads)) {
+        let plan = Plan::breadth_first(threads);
+        let ask =
+            |team: &dyn Team| came(&program, value, Plan { team: Some(team), ..plan }, &mut Few);
+        for found in together(processes, ask) {
             assert_eq!(found, expected, "seed {seed}\n{}", show(&program));
         }
     }
@@ -350,8 +360,8 @@ fn questions_get_the_same_answers() {
         let robust = crate::robust(&program, model, crate::Decide::Pending, &limits, &mut Silent);
         let processes = 2 + seed as usize / 4 % 2;
         let found = together(processes, |team| {
-            let reach = crate::reach_together(&program, team, &limits, &mut Silent);
-            let robust = crate::robust_together(&program, model, team, &limits, &mut Silent);
+            let reach = crate::reach_together(&program, team, None, &limits, &mut Silent);
+            let robust = crate::robust_together(&program, model, team, None, &limits, &mut Silent);
             let reach = reach.ok().map(|r| (r.verdict.clone(), r.states));
             (reach, robust.ok().map(|r| (r.verdict.clone(), r.states, r.evidence.clone())))
         });
