@@ -158,3 +158,30 @@ exists (0:x7=0 /\\ 1:x7=0 /\\ 0:x10=0 /\\ 1:x10=0)
         assert!(ran.err.contains("a load may overtake this `sc`"), "{}", ran.err);
     }
 }
+
+/// Limits hold before the first state is searched and after the last one, where threads are long.
+#[test]
+fn long_threads_end_within_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, body: &str, other: &str| {
+        let path = folder.path().join(name);
+        let other = format!("thread q {{ var r; {other} }}");
+        let text = format!("shared x = 0, y = 0\nthread p {{\n var r\n{body}}}\n{other}\n");
+        std::fs::write(&path, text).expect("it can be written");
+        path
+    };
+    // That nothing overtakes these is checked at a glance.
+    let stores = write("stores.weak", &" x = 1\n".repeat(20_000), "r = x");
+    let since = Instant::now();
+    let output = start(&["robust", "--model", "tso", "--timeout", "10s"], &stores)
+        .wait_with_output()
+        .expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+    // There are 8 million pairs to ask about.
+    let pairs = write("pairs.weak", &" x = 1; r = y\n".repeat(4_000), "y = 1; r = x");
+    let args = ["robust", "--model", "tso", "--algorithm", "attack", "--memory", "64MiB"];
+    let output = start(&args, &pairs).wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert!(text(&output).contains("stopped at the memory limit of 64 MiB"), "{}", text(&output));
+}

@@ -93,8 +93,10 @@ impl<'p> Ground<'p> {
             }
             found.sort_unstable();
             pairs.reserve_exact(found.len());
-            pairs.extend(found.iter().map(|&(s, l)| {
-                Pair { thread: t, store: stores[s as usize], load: loads[l as usize] }
+            pairs.extend(found.iter().map(|&(s, l)| Pair {
+                thread: t,
+                store: stores[s as usize],
+                load: loads[l as usize],
             }));
         }
         Ok(pairs)
