@@ -23,6 +23,9 @@ pub struct Meter<'a> {
 /// Work units between two looks at the clock at most: about a millisecond.
 const INTERVAL: u32 = 4096;
 
+/// How long findings are told beyond a limit.
+const MOMENT: Duration = Duration::from_millis(50);
+
 /// How long work may go on without a look.
 const LONG: Duration = Duration::from_millis(10);
 
@@ -62,6 +65,12 @@ impl<'a> Meter<'a> {
             self.until_look = 1;
         }
         self.work(usage)
+    }
+
+    /// The same while what a search has found is made into answers, `since` then: that goes on for a moment where
+    /// the limit is reached already, so that few findings are lost.
+    pub(crate) fn telling(&mut self, since: Instant, bytes: u64) -> Result<(), Limit> {
+        if since.elapsed() < MOMENT { Ok(()) } else { self.long_work(|| (0, bytes)) }
     }
 
     /// One unit of work was done. `usage` gives the frontier's length and the bytes in use.

@@ -34,11 +34,14 @@
 //!
 //! Cost: as `pending`, times the stores with different edges that are pending at one location.
 
+use std::time::Instant;
+
 use weakspot_core::certify;
 use weakspot_core::machine::{Machine, Schedule};
 use weakspot_core::{Evidence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, Verdict};
 
 use crate::answer::NoAnswer;
+use crate::meter::Meter;
 use crate::robust::delay::{Pair, delay};
 use crate::robust::tidy::{places, tidy_pair};
 use crate::robust::{pending, plain_pending, wide};
@@ -75,19 +78,27 @@ pub fn overtakings(
     limits: &Limits,
     progress: &mut dyn Progress,
 ) -> Result<Overtakings, NoAnswer> {
+    let limits = &limits.begin();
     let plan = Plan::breadth_first(limits.workers);
-    let found = match pending::is_for(program, model) {
+    let mut found = match pending::is_for(program, model) {
         _ if !program.wides.is_empty() => wide::overtakings(program, model, limits, progress)?,
         true => pending::overtakings(program, model, plan, limits, progress)?,
         false => plain_pending::overtakings(program, model, limits, progress)?,
     };
+    let mut meter = Meter::new(*limits, progress);
+    let (since, mut bytes) = (Instant::now(), 0);
     let mut pairs = Vec::with_capacity(found.pairs.len());
     for Pair { store, access, run } in found.pairs {
         let evidence = Evidence::Run(run.clone());
         certify::robust(program, model, &Verdict::Violated, &evidence)
             .map_err(NoAnswer::Rejected)?;
         let previous = previous(program, model, &run, access);
+        bytes += size_of_val(&run.steps[..]);
         pairs.push(Overtaken { store, access, previous, run });
+        if let Err(reached) = meter.telling(since, bytes as u64) {
+            found.limit.get_or_insert(reached);
+            break;
+        }
     }
     pairs.sort_by_key(|pair| (pair.store, pair.access));
     Ok(Overtakings { pairs, limit: found.limit, states: found.states })

@@ -15,6 +15,8 @@
 //!
 //! Cost: the SC states, times what is carried along.
 
+use std::time::Instant;
+
 use weakspot_core::certify::Rejected;
 use weakspot_core::{
     Drain, Evidence, Fence, Instr, Limits, Model, PlaceEdge, PointId, Program, Progress, ThreadId,
@@ -90,13 +92,14 @@ pub(crate) fn overtakings(
     let product = product.without_symmetry();
     let initial = product.initial(&mut threads, &mut meter).map_err(NoAnswer::Fault)?;
     let found = search_together(&product, threads, initial, plan, &mut meter)?;
-    let limit = match found.ended {
+    let mut limit = match found.ended {
         Ended::Fault(failure) => return Err(NoAnswer::Fault(failure)),
         Ended::Limit(limit) => Some(limit),
         Ended::Complete | Ended::Found(_) => None,
     };
     let mut threads = found.tables;
     let mut pairs: Vec<Pair> = Vec::new();
+    let (since, mut bytes) = (Instant::now(), 0);
     for rows in &found.kept {
         let Some(last) = rows.last() else { continue };
         let place = |field: usize| product.watch.place(last[product.frame.field(field)]);
@@ -110,7 +113,12 @@ pub(crate) fn overtakings(
         let before = hit.rows.iter().rev().find(|(row, _)| row[guess] == 0);
         let (_, step) = *before.ok_or_else(wrong)?;
         let (run, _) = delay(program, model, &hit.run, step, &[]).ok_or_else(wrong)?;
+        bytes += size_of_val(&run.steps[..]);
         pairs.push(Pair { store, access, run });
+        if let Err(reached) = meter.telling(since, bytes as u64) {
+            limit.get_or_insert(reached);
+            break;
+        }
     }
     Ok(Pairs { pairs, limit, states: found.states })
 }

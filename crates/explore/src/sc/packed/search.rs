@@ -168,14 +168,24 @@ pub(crate) fn go_on<S: System>(
         standing.deal_out(workers);
     };
     let Standing { shards: team, states } = standing;
-    let ended = match reason {
+    let mut ended = match reason {
         Some((Some(goal), Ended::Complete)) => Ended::Found(path(&team, goal)),
         Some((_, ended)) => ended,
         None => Ended::Complete,
     };
     meter.states = states;
-    let kept = kept(system, &team).into_iter().map(|id| path(&team, id)).collect();
-    Found { ended, kept, states, tables }
+    let (since, mut bytes) = (Instant::now(), 0);
+    let mut paths = Vec::new();
+    for id in kept(system, &team) {
+        let rows = path(&team, id);
+        bytes += rows.iter().map(|row| size_of_val(row) + size_of_val(&row[..])).sum::<usize>();
+        paths.push(rows);
+        if let Err(limit) = meter.telling(since, bytes as u64) {
+            ended = Ended::Limit(limit);
+            break;
+        }
+    }
+    Found { ended, kept: paths, states, tables }
 }
 
 impl Standing {
