@@ -22,6 +22,7 @@ use crate::explore::heard::Heard;
 use crate::explore::pieces::merged;
 use crate::facts::native;
 use crate::facts::symbols::Symbols;
+use crate::question::always_counts;
 use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
 
 /// In auto, so many executions and this share of all limits are for a look whether there are few classes of them.
@@ -608,7 +609,9 @@ impl Exploration<'_> {
         let Findings { overtakings, failures, .. } = &self.explored.findings;
         match self.until {
             Until::End => false,
-            Until::Found => !(overtakings.is_empty() && failures.is_empty()),
+            Until::Found { advice } => {
+                overtakings.iter().any(|o| advice || always_counts(o.model)) || !failures.is_empty()
+            }
             Until::Overtaken => !overtakings.is_empty(),
         }
     }

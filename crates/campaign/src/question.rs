@@ -74,8 +74,13 @@ impl Question {
 
     /// Whether what is found under a model is only advice.
     pub(crate) fn is_advisory(&self, model: Model) -> bool {
-        !self.all_count && !matches!(model, Model::Sc | Model::Tso)
+        !self.all_count && !always_counts(model)
     }
+}
+
+/// Whether what is found under a model is more than advice, whatever was asked.
+pub(crate) fn always_counts(model: Model) -> bool {
+    matches!(model, Model::Sc | Model::Tso)
 }
 
 /// Whether a program can be executed under a model.
@@ -116,8 +121,11 @@ pub enum Strategy {
 pub enum Until {
     /// To its end.
     End,
-    /// Until something is found.
-    Found,
+    /// Until something is found that counts, or that is only advice.
+    Found {
+        /// Whether advice will do.
+        advice: bool,
+    },
     /// Until an access overtakes a store.
     Overtaken,
 }

@@ -335,7 +335,7 @@ fn lists_of_failures_that_end_early_say_so() {
 fn the_first_finding_ends_it() {
     let system = pairs(1, 1);
     let question = question(Strategy::Auto, &[Model::Tso, PSO]);
-    let question = Question { until: Until::Found, races: false, ..question };
+    let question = Question { until: Until::Found { advice: true }, races: false, ..question };
     let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
     assert_eq!(answer.models[0].verdict, Verdict::Violated);
     assert_eq!(answer.failed[0].verdict, Verdict::Unknown(Limit::Executions(answer.executions)));

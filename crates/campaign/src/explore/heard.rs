@@ -7,6 +7,7 @@ use weakspot_live::wire::{ENDLESS, GIVES_WAY, Message, Place};
 
 use crate::explore::course::{Contacts, add_contacts, add_counts};
 use crate::explore::findings::{DOUBTED, Failure, Findings, Overtaking, Seen, Unserializable};
+use crate::question::always_counts;
 use crate::{Control, SoFar, Until};
 
 /// What was heard.
@@ -176,9 +177,10 @@ impl Heard {
         match until {
             Until::End => false,
             // A failure may come without a schedule at first.
-            Until::Found => {
+            Until::Found { advice } => {
                 let shown = |failure: &Failure| !failure.seen.schedule.is_empty();
-                !self.overtakings.items.is_empty() || self.failures().any(shown)
+                self.overtakings.items.iter().any(|o| advice || always_counts(o.model))
+                    || self.failures().any(shown)
             }
             Until::Overtaken => !self.overtakings.items.is_empty(),
         }

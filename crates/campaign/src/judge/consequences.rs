@@ -50,7 +50,11 @@ pub(crate) fn seek(
         let left = campaign.question.timeout.saturating_sub(campaign.control.elapsed());
         let share = left / u32::try_from(all - sought.failed.len()).unwrap_or(1);
         let seeker = Seeker { campaign: *campaign, base, explored, sc, model: answer.model };
-        let failed = seeker.seek(answer, share, &mut sought.remarks)?;
+        let wanted = campaign.question.until == Until::End || sought.needs(sc, &seeker, answer);
+        let failed = match wanted {
+            true => seeker.seek(answer, share, &mut sought.remarks)?,
+            false => seeker.not_sought(answer),
+        };
         if campaign.question.races && failed.executions > 0 {
             let remark =
                 "data races were looked for in executions of SC, not in those with store buffers";
@@ -61,6 +65,19 @@ pub(crate) fn seek(
         sought.failed.push(failed);
     }
     Ok(sought)
+}
+
+impl Sought {
+    /// Whether a failure under one more model would be the first finding that counts.
+    fn needs(&self, sc: &Failed, seeker: &Seeker<'_>, pairs: &ModelAnswer) -> bool {
+        let Question { robust, .. } = seeker.campaign.question;
+        let counts = |failed: &Failed| !failed.advisory && failed.verdict == Verdict::Violated;
+        // A finding has ended the exploration, and advice has time.
+        let early = sc.limit.is_some();
+        !(early && seeker.campaign.question.is_advisory(seeker.model))
+            && !(*robust && pairs.verdict == Verdict::Violated)
+            && !self.failed.iter().chain([sc]).any(counts)
+    }
 }
 
 /// A failure that is not there under SC.
@@ -80,13 +97,9 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    fn seek(
-        &self,
-        pairs: &mut ModelAnswer,
-        share: Duration,
-        remarks: &mut Vec<String>,
-    ) -> Result<Failed> {
-        let mut failed = Failed {
+    /// What is known before anything is executed with buffers.
+    fn as_under_sc(&self) -> Failed {
+        Failed {
             model: self.model,
             verdict: self.sc.verdict.clone(),
             advisory: self.campaign.question.is_advisory(self.model),
@@ -97,7 +110,29 @@ impl Seeker<'_> {
             blocked: Blocked::default(),
             steps: 0,
             strategies: Vec::new(),
-        };
+        }
+    }
+
+    /// What is said where what was found is enough.
+    fn not_sought(&self, pairs: &ModelAnswer) -> Failed {
+        let mut failed = self.as_under_sc();
+        if pairs.verdict != Verdict::Holds {
+            let limit = Limit::Executions(self.explored.executions);
+            if failed.verdict == Verdict::Holds {
+                failed.verdict = Verdict::Unknown(limit.clone());
+            }
+            failed.limit.get_or_insert(limit);
+        }
+        failed
+    }
+
+    fn seek(
+        &self,
+        pairs: &mut ModelAnswer,
+        share: Duration,
+        remarks: &mut Vec<String>,
+    ) -> Result<Failed> {
+        let mut failed = self.as_under_sc();
         let until = self.campaign.control.elapsed() + share;
         // An execution ends where it fails: what would have come of a pair behind that is not seen.
         if !self.sc.failures.is_empty() {
@@ -220,7 +255,8 @@ impl Seeker<'_> {
         }
         // What fails under SC fails here, too, and is no reason to stop.
         let safe = self.sc.failures.is_empty();
-        let until = if safe && !delayed.is_empty() { Until::Found } else { Until::End };
+        let until =
+            if safe && !delayed.is_empty() { Until::Found { advice: true } } else { Until::End };
         let question = Question { executions, ..self.question(most) };
         self.explore_by(&question, delayed, until).map(Some)
     }

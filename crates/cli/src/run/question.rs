@@ -67,7 +67,10 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
         executions: args.executions,
         steps: args.steps,
         spins: args.spins,
-        until: if args.first { Until::Found } else { Until::End },
+        until: match args.first {
+            true => Until::Found { advice: args.all_count },
+            false => Until::End,
+        },
         isolate: match args.isolate {
             Isolate::Auto => campaign::Isolate::Auto,
             Isolate::Memory => campaign::Isolate::Memory,

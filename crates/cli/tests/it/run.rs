@@ -779,6 +779,27 @@ fn the_first_finding_is_no_lack_of_accesses() {
     assert!(!out.contains("no access to shared memory") && !out.contains(" 0 steps"), "{out}");
 }
 
+/// What is only advice is no finding to stop at. Where a pair counts, nobody waits for what comes of it.
+#[test]
+fn the_first_finding_counts() {
+    // Under PSO the stores change places, so that 1 and 0 are read.
+    let front = "volatile int x, y, r1, r2;";
+    let source = two(front, "x = 1; y = 1;", "r1 = y; r2 = x;", "1");
+    let said = |args: &[&str]| {
+        let (out, code) = explore("first-advice", &source, args);
+        let (all, times) = out.trim_end().rsplit_once('\n').expect("lines");
+        assert!(times.contains(" per second"), "{out}");
+        (all.to_owned(), code)
+    };
+    let (out, code) = said(&["--fail-fast"]);
+    assert!(out.contains("PSO: breaks SC: 1 pair of accesses in 3 executions"), "{out}");
+    assert_eq!((out, code), said(&[]));
+    let (out, code) = said(&["--fail-fast", "--model", "pso", "--robust"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("PSO: breaks SC: 1 pair of accesses in 1 execution"), "{out}");
+    assert!(!out.contains("with store buffers"), "{out}");
+}
+
 /// A sequentially consistent store is in memory at once, after those before it.
 #[test]
 fn late_stores_were_in_a_buffer() {

@@ -184,13 +184,13 @@ enum Seen {
 
 impl<'p> Pending<'p> {
     fn new(program: &'p Program, model: Model, all: bool) -> Pending<'p> {
-        let edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
+        let mut edges = program.threads.iter().flat_map(|t| &t.points).flat_map(|p| &p.edges);
         Pending {
             program,
             model,
             all,
             edges: if all { every_edge(program) } else { Vec::new() },
-            blocks: edges.filter(|e| e.instr == Instr::Lock).count() > 0,
+            blocks: edges.any(|e| e.instr == Instr::Lock),
             overtaken: (0..program.threads.len()).map(|t| overtaken(program, model, t)).collect(),
         }
     }
