@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use weakspot_core::{Certification, Evidence, Limit, Limits, Model, Verdict};
+use weakspot_core::machine::Schedule;
+use weakspot_core::{Certification, Evidence, Limit, Limits, Model, Program, Verdict};
 use weakspot_explore::{
     Interleavings, Overtaken, Seen, Which, interleavings, monitored, overtakings, plainer_run,
 };
@@ -56,6 +57,8 @@ struct Found {
     limit: Option<Limit>,
     monitored: Monitored,
     time: Duration,
+    /// A run of the first pair, if somebody looks at it.
+    run: Option<Schedule>,
 }
 
 fn answer(input: &Input, args: &MonitorArgs, limits: &Limits) -> Answer<Told> {
@@ -104,7 +107,10 @@ fn search(
 ) -> Vec<Found> {
     let program = &parsed.program;
     let mut all = Vec::new();
-    let counted = match interleavings(program, &job.limits(limits), &mut Listener::new()) {
+    // Counting belongs to the first question, which has most of its time left for the answer.
+    let mut first = Some(job.limits(limits));
+    let quarter = Limits { time: limits.time.map(|time| time / 4), ..*limits };
+    let counted = match interleavings(program, &job.limits(&quarter), &mut Listener::new()) {
         Ok(Interleavings::Exactly(n)) => Counted::Exactly(n),
         Ok(Interleavings::Endless) => Counted::Endless,
         // The search will meet the same fault and say so.
@@ -112,9 +118,11 @@ fn search(
     };
     for &model in job.models {
         let start = Instant::now();
-        match overtakings(program, model, &job.limits(limits), &mut Listener::new()) {
+        let limits = first.take().unwrap_or_else(|| job.limits(limits));
+        match overtakings(program, model, &limits, &mut Listener::new()) {
             Ok(found) => all.push(Found {
                 model,
+                run: shown_run(job, program, model, found.pairs.first(), &limits),
                 pairs: found.pairs.into_iter().map(|pair| (pair, None)).collect(),
                 limit: found.limit,
                 monitored: Monitored::All { interleavings: counted, states: found.states },
@@ -162,6 +170,13 @@ fn execute(
         };
         Found {
             model: seen.model,
+            run: shown_run(
+                job,
+                &parsed.program,
+                seen.model,
+                seen.pairs.first().map(|(pair, _)| pair),
+                limits,
+            ),
             pairs: seen.pairs.into_iter().map(|(pair, count)| (pair, Some(count))).collect(),
             limit: found.limit.clone(),
             monitored: match which {
@@ -174,6 +189,19 @@ fn execute(
     found.models.into_iter().map(of_model).collect()
 }
 
+/// A run of a pair, if somebody looks at it.
+fn shown_run(
+    job: &Job<'_, Told>,
+    program: &Program,
+    model: Model,
+    pair: Option<&Overtaken>,
+    limits: &Limits,
+) -> Option<Schedule> {
+    let seen = !job.shared.quiet || job.shared.format != OutputFormat::Text;
+    let pair = pair.filter(|_| seen || job.shared.witness.is_some())?;
+    Some(plainer_run(program, model, pair, limits))
+}
+
 /// Says what was found under one model: text is returned, the rest goes to the answer.
 fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found) -> String {
     let Parsed { program, names, .. } = parsed;
@@ -182,9 +210,7 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         ([], Some(limit)) => Verdict::Unknown(limit.clone()),
         _ => Verdict::Violated,
     };
-    let seen = !job.shared.quiet || job.shared.format != OutputFormat::Text;
-    let first = found.pairs.first().filter(|_| seen || job.shared.witness.is_some());
-    let run = first.map(|(pair, _)| plainer_run(program, found.model, pair));
+    let run = &found.run;
     let pair = |&(ref p, count): &(Overtaken, Option<u64>)| MonitorPair {
         store: p.store,
         access: p.access,
@@ -216,7 +242,7 @@ fn tell(job: &mut Job<'_, Told>, source: &Source, parsed: &Parsed, found: &Found
         _ => String::new(),
     };
     job.say(&written, &verdict);
-    write_witness(job, source, found, &verdict, run.map(Evidence::Run));
+    write_witness(job, source, found, &verdict, run.clone().map(Evidence::Run));
     details
 }
 

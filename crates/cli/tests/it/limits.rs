@@ -184,4 +184,10 @@ fn long_threads_end_within_limits() {
     let output = start(&args, &pairs).wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output));
     assert!(text(&output).contains("stopped at the memory limit of 64 MiB"), "{}", text(&output));
+    // Each of 400 stores is overtaken, in a run of hundreds of steps.
+    let pairs = write("fewer.weak", &" x = 1; r = y\n".repeat(400), "y = 1; r = x");
+    let args = ["monitor", "--program", "--model", "tso", "--memory", "8MiB"];
+    let output = start(&args, &pairs).wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("memory limit of 8 MiB"), "{}", text(&output));
 }

@@ -120,10 +120,11 @@ pub fn delayed_run(
     Some(run)
 }
 
-/// The run of a pair, made easier to follow: without what its cycle does not need.
+/// The run of a pair, made easier to follow: without what its cycle does not need. When the time of the question is
+/// over, it is as easy as it got until then.
 #[must_use]
-pub fn plainer_run(program: &Program, model: Model, pair: &Overtaken) -> Schedule {
-    let shorter = tidy_pair(program, model, &pair.run, pair.store, pair.access, &Limits::UNLIMITED);
+pub fn plainer_run(program: &Program, model: Model, pair: &Overtaken, limits: &Limits) -> Schedule {
+    let shorter = tidy_pair(program, model, &pair.run, pair.store, pair.access, limits);
     shorter.unwrap_or_else(|| pair.run.clone())
 }
 

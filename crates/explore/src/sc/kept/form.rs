@@ -91,10 +91,10 @@ pub(crate) fn in_blocks(
                 remarks.clear();
             }
         });
-        return if remarks.is_empty() {
-        } else {
-            block(&remarks)
-        };
+        if !remarks.is_empty() {
+            block(&remarks);
+        }
+        return;
     }
     let mut post = |packet: &mut Packet, least| {
         if packet.bytes() >= least
@@ -164,9 +164,9 @@ where
     S: System<Tables = Threads<'p>> + Framed,
 {
     let (frame, fields) = system.frame();
-    // Workers of one process write with one pen.
-    let pens = if head.together { head.workers } else { 1 };
-    let mut readers: Vec<Option<Reader>> = (0..pens).map(|_| None).collect();
+    // Workers of one process have one table of what is known to the reader, others have their own.
+    let tables_before = if head.together { head.workers } else { 1 };
+    let mut readers: Vec<Option<Reader>> = (0..tables_before).map(|_| None).collect();
     let mut read = 0;
     let mut part = 0;
     while part <= PARTS {
@@ -188,8 +188,8 @@ where
             each(Piece::BlockEnds(read))?;
             continue;
         }
-        let pen = if head.together { worker as usize } else { 0 };
-        let reader = readers[pen].get_or_insert_with(|| Reader::new(system, true));
+        let table = if head.together { worker as usize } else { 0 };
+        let reader = readers[table].get_or_insert_with(|| Reader::new(system, true));
         let before = reader.bytes();
         let mut learning = tables.write().unwrap_or_else(PoisonError::into_inner);
         let rows = reader.learn(&mut learning, &block)?;
