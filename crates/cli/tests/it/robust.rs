@@ -655,7 +655,8 @@ fn help() {
             never store buffers.
 
             With --checkpoint, a search that was interrupted, killed or ended at a limit
-            goes on with --resume: same verdict, same counts, with any number of threads.
+            goes on with --resume: same verdict, same counts, with any number of threads
+            and processes.
             It takes one model. Of several files the answers are kept.
             --- exit 0
         "#]],
