@@ -73,10 +73,9 @@ impl Sought {
         let Question { robust, .. } = seeker.campaign.question;
         let counts = |failed: &Failed| !failed.advisory && failed.verdict == Verdict::Violated;
         // A finding has ended the exploration, and advice has time.
-        let early = sc.limit.is_some();
-        !(early && seeker.campaign.question.is_advisory(seeker.model))
-            && !(*robust && pairs.verdict == Verdict::Violated)
-            && !self.failed.iter().chain([sc]).any(counts)
+        let advice = sc.limit.is_some() && seeker.campaign.question.is_advisory(seeker.model);
+        let pair = *robust && pairs.verdict == Verdict::Violated;
+        !(advice || pair || self.failed.iter().chain([sc]).any(counts))
     }
 }
 
