@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use weakspot_core::{Drain, HistoryModel, Model, TxnModel};
+use weakspot_core::{Choices, Drain, HistoryModel, Model, TokenError, TxnModel};
 use weakspot_lang::Format;
-use weakspot_live::{Choices, TokenError};
 use weakspot_trace::{HistoryFormat, LogFormat};
 
 /// The output formats: those of `report`, so that a new one is written down once.

@@ -9,6 +9,7 @@ mod litmus;
 mod monitor;
 mod process;
 mod programs;
+#[cfg(feature = "real")]
 mod real;
 mod serial;
 mod spread;
@@ -20,6 +21,7 @@ pub use history::{cell as history_cell, run as history};
 pub use litmus::run as litmus;
 pub use monitor::run as monitor;
 pub use programs::run as programs;
+#[cfg(feature = "real")]
 pub use real::run as real;
 pub use serial::run as serial;
 pub use tables::{Interrupted, Measured, Tables};

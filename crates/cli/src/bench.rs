@@ -8,8 +8,7 @@ use weakspot_bench::{Interrupted, Measured, Tables};
 use weakspot_report::plot_svg;
 
 use crate::args::{
-    BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs,
-    When,
+    BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchSerialArgs, ProgramsArgs, When,
 };
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::{interrupt, output, terminal};
@@ -34,7 +33,8 @@ pub(crate) fn serial(args: &BenchSerialArgs) -> Result<Exit> {
     rows(args.format, |tables| weakspot_bench::serial(args, tables))
 }
 
-pub(crate) fn real(args: &BenchRealArgs) -> Result<Exit> {
+#[cfg(feature = "real")]
+pub(crate) fn real(args: &crate::args::BenchRealArgs) -> Result<Exit> {
     rows(args.format, |tables| weakspot_bench::real(args, tables))
 }
 

@@ -4,10 +4,12 @@
 extern crate weakspot_jobs;
 
 mod bench;
+#[cfg(feature = "real")]
 mod cargo;
 mod certify;
 mod cluster;
 mod compare;
+#[cfg(feature = "real")]
 mod compile;
 mod convert;
 mod fence;
@@ -19,6 +21,7 @@ mod print;
 mod reach;
 mod record;
 mod robust;
+#[cfg(feature = "real")]
 mod run;
 mod selfcheck;
 mod serial;
@@ -27,11 +30,13 @@ mod serve;
 #[cfg(feature = "show")]
 mod show;
 
+#[cfg(feature = "real")]
 use std::path::Path;
 use std::process::ExitCode;
 
 use weakspot_args as args;
 use weakspot_args::{Command, Stop};
+#[cfg(feature = "real")]
 use weakspot_build::Language;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::output;
@@ -43,7 +48,12 @@ use weakspot_jobs::within;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Why nothing is compiled or run.
+#[cfg(not(feature = "real"))]
+const RUNS_NONE: &str = "this weakspot was built without the feature `real`: it runs no programs";
+
 fn main() -> ExitCode {
+    #[cfg(feature = "real")]
     if let Some(language) = compiler() {
         return compiled(compile::run_for_build_script(language, std::env::args_os().skip(1)));
     }
@@ -68,7 +78,9 @@ fn main() -> ExitCode {
         }
     };
     let result = match command {
+        #[cfg(feature = "real")]
         Command::Cc(args) => return compiled(compile::run(Language::C, &args)),
+        #[cfg(feature = "real")]
         Command::Cxx(args) => return compiled(compile::run(Language::Cxx, &args)),
         Command::Litmus(args) => litmus::run(&args),
         Command::Reach(args) => reach::run(&args),
@@ -89,9 +101,19 @@ fn main() -> ExitCode {
         Command::GenLitmus(args) => generate::litmus(&args),
         Command::GenHistory(args) => within::written(move || generate::history(&args)),
         Command::Record(args) => within::written(move || record::run(&args)),
+        #[cfg(feature = "real")]
         Command::Run(args) => run::run(&args),
+        #[cfg(feature = "real")]
         Command::CargoTest(args) => cargo::test(&args),
+        #[cfg(feature = "real")]
         Command::CargoRun(args) => cargo::run(&args),
+        #[cfg(not(feature = "real"))]
+        Command::Cc(_)
+        | Command::Cxx(_)
+        | Command::Run(_)
+        | Command::CargoTest(_)
+        | Command::CargoRun(_)
+        | Command::BenchReal(_) => Err(anyhow::anyhow!(RUNS_NONE)),
         Command::Selfcheck(args) => selfcheck::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
@@ -101,6 +123,7 @@ fn main() -> ExitCode {
         Command::BenchMonitor(args) => bench::monitor(&args),
         Command::BenchHistory(args) => bench::history(&args),
         Command::BenchSerial(args) => bench::serial(&args),
+        #[cfg(feature = "real")]
         Command::BenchReal(args) => bench::real(&args),
         Command::HistoryCell { task, timeout } => {
             weakspot_bench::history_cell(&task, timeout).map(|text| bench::cell(&text))
@@ -126,6 +149,7 @@ fn main() -> ExitCode {
 }
 
 /// The compiler that this program is called as, by build scripts.
+#[cfg(feature = "real")]
 fn compiler() -> Option<Language> {
     let name = std::env::args_os().next()?;
     match Path::new(&name).file_name()?.to_str()? {
@@ -136,6 +160,7 @@ fn compiler() -> Option<Language> {
 }
 
 /// A compiler has exit codes of its own.
+#[cfg(feature = "real")]
 fn compiled(code: anyhow::Result<u8>) -> ExitCode {
     match code {
         Ok(code) => code.into(),

@@ -2,6 +2,7 @@
 //! verdicts, and the checker of their evidence. Everything else in weakspot stands on this crate,
 //! and this crate stands on nothing of ours.
 
+mod choices;
 mod course;
 mod diagnostic;
 mod evidence;
@@ -19,6 +20,7 @@ pub mod serial;
 pub mod testing;
 pub mod transactional;
 
+pub use choices::{Agent, Choices, TokenError};
 pub use course::{Course, Met, Sample, SharedLine};
 pub use diagnostic::Diagnostic;
 pub use evidence::abstraction::Abstraction;

@@ -1,54 +1,5 @@
 //! What a thread of a real program does that others can notice.
 
-/// A thread of the program, or a queue of its store buffer.
-///
-/// Threads have the numbers 0, 1, 2, ... in the order in which they are created. With simulated
-/// buffers, what leaves a buffer does so in steps of agents of its own: under TSO the buffer of
-/// thread `t` is `Agent::buffer(t)`; under PSO it has a queue per address, `Agent::queue(t, k)` for
-/// the `k`th address that the thread has stored to. So an agent has one thing to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Agent(pub u32);
-
-impl Agent {
-    const BUFFER: u32 = 1 << 31;
-
-    /// The thread with this number.
-    #[must_use]
-    pub fn thread(t: u16) -> Agent {
-        Agent(u32::from(t))
-    }
-
-    /// The buffer of the thread with this number.
-    #[must_use]
-    pub fn buffer(t: u16) -> Agent {
-        Agent::queue(t, 0)
-    }
-
-    /// A queue of the buffer of the thread with this number. At most 32,768 can be told apart.
-    #[must_use]
-    pub fn queue(t: u16, k: u16) -> Agent {
-        Agent(Agent::BUFFER | u32::from(k & 0x7fff) << 16 | u32::from(t))
-    }
-
-    /// Whether it is a buffer.
-    #[must_use]
-    pub fn is_buffer(self) -> bool {
-        self.0 & Agent::BUFFER != 0
-    }
-
-    /// The number of the thread that it is, or is the buffer of.
-    #[must_use]
-    pub fn of(self) -> u16 {
-        self.0 as u16
-    }
-
-    /// Which queue of the buffer it is.
-    #[must_use]
-    pub fn queue_number(self) -> u16 {
-        (self.0 >> 16) as u16 & 0x7fff
-    }
-}
-
 /// One step: what is done to which bytes. 16 bytes, because a search keeps all steps of an
 /// execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
