@@ -1,5 +1,7 @@
 //! What a thread of a real program does that others can notice.
 
+use weakspot_core::Agent;
+
 /// One step: what is done to which bytes. 16 bytes, because a search keeps all steps of an
 /// execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,12 +38,13 @@ fn said(ran: &Ran) -> (Value, Option<Value>, Option<usize>) {
 #[test]
 fn another_number_of_processes_goes_on() {
     let folder = Folder::new();
-    for seen in [[20, 0, 0], [17, 18, 19]] {
-        let program = folder.write("p.weak", &counting(20, seen));
+    for seen in [[22, 0, 0], [19, 20, 21]] {
+        let program = folder.write("p.weak", &counting(22, seen));
         let file = folder.path("kept");
         let expected = said(&run(&[&REACH[..], &["-j", "1", &program]].concat(), ""));
         let goes_on = format!("{program}: --resume {file} goes on from here\n");
-        let short = ["reach", "--model", "sc", "--format", "json", "--timeout", "700ms"];
+        // A small part of what the search takes, wherever that is quick.
+        let short = ["reach", "--model", "sc", "--format", "json", "--timeout", "150ms"];
         let mut stopped = 0;
         for processes in ["2", "0", "3", "1", "2", "0"] {
             let mut more = vec!["--checkpoint", &file, &program];
@@ -101,7 +102,7 @@ fn what_is_left_of_killed_processes_goes_on() {
 #[test]
 fn files_that_are_none_are_refused() {
     let folder = Folder::new();
-    let program = folder.write("p.weak", &counting(20, [20, 0, 0]));
+    let program = folder.write("p.weak", &counting(60, [60, 0, 0]));
     let (file, bad) = (folder.path("kept"), folder.path("bad"));
     let short = ["reach", "--model", "sc", "--timeout", "600ms", "--checkpoint", &file, &program];
     let ran = run(&by("2", &short), "");
