@@ -12,7 +12,7 @@ use weakspot_report::{RunWitness, Severity, limit_text, render};
 
 use crate::args::{CertifyArgs, InputFormat, OutputFormat};
 #[cfg(feature = "real")]
-use crate::run::witness;
+use crate::real::run::witness;
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::interrupt;
 use weakspot_jobs::signed::signed;

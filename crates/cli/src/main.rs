@@ -4,13 +4,9 @@
 extern crate weakspot_jobs;
 
 mod bench;
-#[cfg(feature = "real")]
-mod cargo;
 mod certify;
 mod cluster;
 mod compare;
-#[cfg(feature = "real")]
-mod compile;
 mod convert;
 mod fence;
 mod generate;
@@ -19,10 +15,10 @@ mod litmus;
 mod monitor;
 mod print;
 mod reach;
+#[cfg(feature = "real")]
+mod real;
 mod record;
 mod robust;
-#[cfg(feature = "real")]
-mod run;
 mod selfcheck;
 mod serial;
 #[cfg(feature = "serve")]
@@ -55,7 +51,10 @@ const RUNS_NONE: &str = "this weakspot was built without the feature `real`: it 
 fn main() -> ExitCode {
     #[cfg(feature = "real")]
     if let Some(language) = compiler() {
-        return compiled(compile::run_for_build_script(language, std::env::args_os().skip(1)));
+        return compiled(real::compile::run_for_build_script(
+            language,
+            std::env::args_os().skip(1),
+        ));
     }
     let command = match args::read(std::env::args_os()) {
         Ok(command) => command,
@@ -79,9 +78,9 @@ fn main() -> ExitCode {
     };
     let result = match command {
         #[cfg(feature = "real")]
-        Command::Cc(args) => return compiled(compile::run(Language::C, &args)),
+        Command::Cc(args) => return compiled(real::compile::run(Language::C, &args)),
         #[cfg(feature = "real")]
-        Command::Cxx(args) => return compiled(compile::run(Language::Cxx, &args)),
+        Command::Cxx(args) => return compiled(real::compile::run(Language::Cxx, &args)),
         Command::Litmus(args) => litmus::run(&args),
         Command::Reach(args) => reach::run(&args),
         Command::Robust(args) => robust::run(&args),
@@ -102,11 +101,11 @@ fn main() -> ExitCode {
         Command::GenHistory(args) => within::written(move || generate::history(&args)),
         Command::Record(args) => within::written(move || record::run(&args)),
         #[cfg(feature = "real")]
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => real::run::run(&args),
         #[cfg(feature = "real")]
-        Command::CargoTest(args) => cargo::test(&args),
+        Command::CargoTest(args) => real::cargo::test(&args),
         #[cfg(feature = "real")]
-        Command::CargoRun(args) => cargo::run(&args),
+        Command::CargoRun(args) => real::cargo::run(&args),
         #[cfg(not(feature = "real"))]
         Command::Cc(_)
         | Command::Cxx(_)

@@ -1,4 +1,6 @@
-//! Questions whose searches are kept in files (`checkpoint_file.rs`), and what is said about that.
+//! Questions whose searches are kept in files ([`file`]), and what is said about that.
+
+pub(crate) mod file;
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -11,8 +13,8 @@ use weakspot_core::{Certified, Claim, Limits, Model, Verdict};
 use weakspot_explore::{Keep, NoAnswer, Outcomes};
 use weakspot_input::Source;
 
-pub use crate::checkpoint_file::CheckpointFile;
-use crate::checkpoint_file::{Head, check};
+pub use self::file::CheckpointFile;
+use self::file::{Head, check};
 use crate::job::Job;
 
 /// Asks a question whose search is kept. What there is to say about that is noted.

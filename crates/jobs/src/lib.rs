@@ -26,7 +26,6 @@ macro_rules! eprintln {
 }
 
 pub mod checkpoint;
-mod checkpoint_file;
 pub mod compared;
 pub mod exit;
 pub mod interrupt;

@@ -16,7 +16,7 @@ use weakspot_report::Row;
 
 use super::digest_file;
 use super::message::{number, put_answer, take, take_answer, take_text, text};
-use crate::checkpoint_file::{CheckpointFile, Head};
+use crate::checkpoint::file::{CheckpointFile, Head};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::pool::{self, Answer, Named};

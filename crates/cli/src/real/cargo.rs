@@ -11,7 +11,7 @@ use weakspot_cargo::{Built, Cargo, Listed};
 use self::suite::Test;
 use crate::args::words::Words;
 use crate::args::{CargoRunArgs, CargoTestArgs, Replay};
-use crate::run::{Subject, explore};
+use crate::real::run::{Subject, explore};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::kept::Kept;
 

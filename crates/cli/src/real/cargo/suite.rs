@@ -10,7 +10,7 @@ use weakspot_report::{
 };
 
 use crate::args::{OutputFormat, RunArgs};
-use crate::run::{Subject, answered, debug};
+use crate::real::run::{Subject, answered, debug};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::pool;
 use weakspot_jobs::terminal::fitted;
