@@ -1,4 +1,4 @@
-//! Questions whose searches are kept in files ([`file`]), and what is said about that.
+//! Questions whose searches are kept in files (`checkpoint/file.rs`), and what is said about that.
 
 pub(crate) mod file;
 
