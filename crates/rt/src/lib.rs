@@ -224,6 +224,7 @@ impl Rt {
     /// which was handled before.
     pub fn run_program<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let call = entry::frame::latest();
+        entry::frame::clear_below();
         let result = f();
         entry::frame::go_on(call);
         result

@@ -518,7 +518,8 @@ fn the_same_configuration_gives_the_same_report() {
 
 #[test]
 fn restored_memory_is_as_good_as_a_new_process() {
-    for name in ["dekker", "outside", "conditions", "others", "crash", "exits", "many"] {
+    for name in ["dekker", "outside", "conditions", "others", "crash", "exits", "many", "leftovers"]
+    {
         let program = compile(name, &["-O1"]);
         let config = "strategy=random:11 executions=30 trace=on output=all";
         let restored = run(&program, config);

@@ -253,6 +253,7 @@ pub unsafe extern "C" fn __weakspot_asm_access() {
         "sub rsp, 512",
         "fxsave64 [rsp]",
         "call {inner}",
+        "call {clear}",
         "fxrstor64 [rsp]",
         "mov rsp, rbp",
         "pop r15",
@@ -274,6 +275,7 @@ pub unsafe extern "C" fn __weakspot_asm_access() {
         "ret",
         frame = sym crate::entry::frame::FRAME,
         inner = sym assembly_access,
+        clear = sym crate::entry::frame::clear_below,
     )
 }
 

@@ -110,6 +110,7 @@ macro_rules! variadic {
                 "mov [rsp + 192], rsp",
                 concat!("lea ", $register, ", [rsp + 176]"),
                 "call {inner}",
+                "call {clear}",
                 "add rsp, 264",
                 ".cfi_adjust_cfa_offset -264",
                 "ret",
@@ -117,6 +118,7 @@ macro_rules! variadic {
                 frame = sym $crate::entry::frame::FRAME,
                 fixed = const $fixed,
                 inner = sym $inner,
+                clear = sym $crate::entry::frame::clear_below,
             )
         }
     )*};

@@ -100,6 +100,24 @@ pub fn go_on(call: Call) {
     FRAME.store(call.0.cast_mut(), Ordering::Relaxed);
 }
 
+/// Clears what the library has left below the stack pointer of its caller, as far as it usually gets. The program may find
+/// it in what it copies or keeps without having written it, and it differs from execution to execution: where
+/// things are in memory of the library. Then steps would differ that are the same, and a thread that is back in the
+/// same state would not seem to be. Changes no register that a function returns something in.
+#[unsafe(naked)]
+pub extern "C" fn clear_below() {
+    core::arch::naked_asm!(
+        "mov rsi, rax",
+        "xor eax, eax",
+        "mov ecx, {words}",
+        "lea rdi, [rsp - 8 * {words}]",
+        "rep stosq",
+        "mov rax, rsi",
+        "ret",
+        words = const 384,
+    )
+}
+
 /// Exports functions under a name of libc or of the instrumentation: each keeps the caller's
 /// registers in a [`Frame`] and goes on in a Rust function with the same arguments.
 macro_rules! entry {
@@ -130,12 +148,14 @@ macro_rules! entry {
                 "sub rsp, 8",
                 ".cfi_adjust_cfa_offset 8",
                 "call {inner}",
+                "call {clear}",
                 "add rsp, 56",
                 ".cfi_adjust_cfa_offset -56",
                 "ret",
                 ".cfi_endproc",
                 frame = sym $crate::entry::frame::FRAME,
                 inner = sym $inner,
+                clear = sym $crate::entry::frame::clear_below,
             )
         }
     )*};
@@ -171,10 +191,12 @@ macro_rules! access_entry {
                 "mov [rip + {frame}], rsp",
                 "sub rsp, 8",
                 "call {slow}",
+                "call {clear}",
                 "add rsp, 56",
                 "ret",
                 quick = sym $quick,
                 slow = sym $slow,
+                clear = sym $crate::entry::frame::clear_below,
                 frame = sym $crate::entry::frame::FRAME,
             )
         }
