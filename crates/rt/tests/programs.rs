@@ -875,6 +875,16 @@ fn locks_that_are_misused() {
         "ended_barrier",
         "waited_at",
         "spin_not_locked",
+        "spin_ended",
+        "init_held",
+        "init_freed",
+        "init_outside",
+        "init_waited_on",
+        "late",
+        "late_c11",
+        "late_spin",
+        "late_rw",
+        "two_mutexes",
     ];
     let all = cases.map(|case| format!("{case}: {}\n", finding("misused", case, "strategy=dpor")));
     expect![[r#"
@@ -897,15 +907,70 @@ fn locks_that_are_misused() {
         ended_barrier: lock-misuse 0 0 waits at a barrier that was destroyed 0:destroyed here
         waited_at: lock-misuse 1 0 waits at a barrier that was destroyed 0:destroyed here
         spin_not_locked: lock-misuse 0 0 unlocks a spin lock that nobody holds
+        spin_ended: lock-misuse 0 0 locks a spin lock that was destroyed 0:destroyed here
+        init_held: lock-misuse 0 0 initialises a mutex that is held
+        init_freed: use-after-free 0 0 writes 40 bytes, at the beginning of a block of 40 bytes, after it was freed 0:freed here 0:allocated here
+        init_outside: out-of-bounds 0 0 writes 48 bytes, 44 bytes of them behind the end of a block of 4 bytes 0:allocated here
+        init_waited_on: lock-misuse 0 0 initialises a condition variable that T1 waits for
+        late: lock-misuse 0 0 initialises a mutex that is held
+        late_c11: lock-misuse 0 0 initialises a mutex that is held
+        late_spin: lock-misuse 0 0 initialises a spin lock that is held
+        late_rw: lock-misuse 0 0 initialises a read-write lock that is held
+        two_mutexes: lock-misuse 1 0 waits on a condition variable with another mutex than others do
+    "#]].assert_eq(&all.concat());
+}
+
+#[test]
+fn locks_that_are_initialised_while_others_use_them() {
+    let cases = [
+        "late",
+        "late_c11",
+        "late_spin",
+        "late_rw",
+        "late_condition",
+        "late_condition_c11",
+        "late_semaphore",
+        "late_barrier",
+        "twice_at_once",
+    ];
+    let all = cases.map(|case_name| {
+        let report = case("misused", case_name, "strategy=dpor races=c11");
+        let race = report.lines().find(|line| line.contains(" data-race "));
+        format!("{case_name}: {}\n", race.unwrap_or("nothing").replace("%20", " "))
+    });
+    expect![[r#"
+        late: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
+        late_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
+        late_spin: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 4 bytes
+        late_rw: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 56 bytes
+        late_condition: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
+        late_condition_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
+        late_semaphore: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
+        late_barrier: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
+        twice_at_once: finding 1 data-race 1 0 plain store of 40 bytes 0:plain store of 40 bytes
     "#]].assert_eq(&all.concat());
 }
 
 #[test]
 fn locks_that_only_look_misused() {
-    let cases = ["zeros", "again", "checked", "hand_over", "woken", "last_user", "met", "readers"];
+    let cases = [
+        "zeros",
+        "again",
+        "checked",
+        "hand_over",
+        "woken",
+        "last_user",
+        "met",
+        "readers",
+        "handed",
+        "own",
+        "left_behind",
+        "one_after_other",
+        "spin_again",
+    ];
     for case_name in cases {
         for config in ["", " under=tso", " under=pso", " models=tso,pso"] {
-            let report = case("used", case_name, &format!("strategy=dpor{config}"));
+            let report = case("used", case_name, &format!("strategy=dpor races=c11{config}"));
             assert_eq!(report, "done complete\n", "{case_name}{config}");
         }
     }
