@@ -5,7 +5,7 @@
 //! is announced if nothing stands before it that could be its announcement.
 
 use crate::assembly::{self, AccessKind};
-use crate::bits::is_for_debuggers;
+use crate::bits::{is_for_debuggers, split};
 
 /// The text with announcements of those.
 #[must_use]
@@ -16,6 +16,9 @@ pub(crate) fn announce(text: &str) -> String {
     let mut in_asm = false;
     for line in text.lines() {
         let trimmed = line.trim();
+        if !in_asm {
+            frame_pointer = has_frame_pointer(trimmed, frame_pointer);
+        }
         match trimmed {
             "#APP" => in_asm = true,
             "#NO_APP" => in_asm = false,
@@ -24,13 +27,11 @@ pub(crate) fn announce(text: &str) -> String {
                 if !is_for_debuggers(trimmed) {
                     announced = Announced::default();
                 }
-                frame_pointer &= trimmed.starts_with('.');
             }
             _ if line.starts_with('\t') && !trimmed.starts_with(['.', '#']) => {
                 let (word, operands) =
                     trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
                 let operands = operands.split('#').next().unwrap_or("").trim();
-                frame_pointer |= trimmed == "movq\t%rsp, %rbp";
                 if word.starts_with("call") {
                     announced.call(operands);
                 } else if let Some((kind, len, operand)) = access(word, operands, frame_pointer)
@@ -45,6 +46,38 @@ pub(crate) fn announce(text: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Whether `%rbp` is where the variables of a function are, behind this line.
+pub(crate) fn has_frame_pointer(line: &str, before: bool) -> bool {
+    if line.ends_with(':') {
+        return before && line.starts_with('.');
+    }
+    before || line == "movq\t%rsp, %rbp"
+}
+
+/// Whether an instruction accesses memory that is not on the stack in a way that nobody announces: past the cache, or only some parts
+/// of a vector.
+pub(crate) fn is_unseen(line: &str, frame_pointer: bool) -> bool {
+    let (word, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let name = word.strip_prefix('v').unwrap_or(word);
+    // Where it writes to is in a register that it does not name.
+    if name.starts_with("maskmov") && !operands.contains('(') {
+        return true;
+    }
+    let kinds = ["movnt", "maskmov", "pmaskmov", "gather", "pgather", "scatter", "pscatter"];
+    let masked = operands.contains("{%k");
+    (masked || kinds.iter().any(|kind| name.starts_with(kind)))
+        && split(operands).into_iter().any(|operand| is_shared(operand, frame_pointer))
+}
+
+/// Whether an operand is in memory, and neither on the stack, nor of the thread alone, nor constant.
+fn is_shared(operand: &str, frame_pointer: bool) -> bool {
+    let own = operand.contains("(%rsp")
+        || frame_pointer && operand.contains("(%rbp")
+        || operand.contains(['@', ':'])
+        || operand.contains(".L");
+    operand.contains('(') && !own
 }
 
 /// What was announced and has not been seen.
@@ -95,13 +128,7 @@ fn access<'a>(
     operands: &'a str,
     frame_pointer: bool,
 ) -> Option<(AccessKind, u32, &'a str)> {
-    let shared = |operand: &str| {
-        let own = operand.contains("(%rsp")
-            || frame_pointer && operand.contains("(%rbp")
-            || operand.contains(['@', ':'])
-            || operand.contains(".L");
-        operand.contains('(') && !own
-    };
+    let shared = |operand: &str| is_shared(operand, frame_pointer);
     if word == "pushq" {
         return shared(operands).then_some((AccessKind::PlainRead, 8, operands));
     }
