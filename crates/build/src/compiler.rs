@@ -344,6 +344,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-g",
             "-fno-lto",
             "-fno-builtin",
+            // A function says at its end that it is over, from its own frame.
+            "-fno-optimize-sibling-calls",
             "--param",
             "tsan-distinguish-volatile=1",
             // Fences are seen, whatever ThreadSanitizer makes of them.
@@ -360,6 +362,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-g",
             "-fno-lto",
             "-fno-builtin",
+            // A function says at its end that it is over, from its own frame.
+            "-fno-optimize-sibling-calls",
             "-mllvm",
             "-tsan-instrument-read-before-write",
             "-mllvm",
