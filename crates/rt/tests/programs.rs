@@ -827,6 +827,66 @@ fn memory_that_is_not_there_because_of_buffers() {
 }
 
 #[test]
+fn functions_that_touch_shared_bytes() {
+    let report = plain(
+        &run(&compile("texts", &["-O1"]), "strategy=random:1 executions=40 races=c11").report,
+    );
+    // Each is seen in both orders: here are those in which main comes second.
+    let races = report.lines().filter_map(|line| line.split_once(" data-race 0 0 "));
+    let all: Vec<String> = races.map(|(_, race)| race.replace("%20", " ")).collect();
+    expect![[r#"
+        0 0 plain store of 1 byte 1:plain load of 7 bytes
+        0 0 plain store of 1 byte 1:plain load of 5 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 2 bytes
+        0 0 plain store of 1 byte 1:plain load of 8 bytes
+        0 0 plain load of 1 byte 1:plain store of 6 bytes
+        0 0 plain store of 1 byte 1:plain store of 6 bytes
+        0 0 plain load of 1 byte 1:plain store of 9 bytes
+        0 0 plain store of 1 byte 1:plain store of 9 bytes
+        1 0 plain load of 7 bytes 0:plain store of 1 byte
+        1 0 plain load of 5 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 1 byte 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 1 byte 0:plain store of 1 byte
+        1 0 plain load of 1 byte 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain store of 6 bytes 0:plain store of 1 byte
+        1 0 plain store of 6 bytes 0:plain load of 1 byte
+        1 0 plain store of 9 bytes 0:plain store of 1 byte
+        1 0 plain store of 9 bytes 0:plain load of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 2 bytes 0:plain store of 1 byte
+        1 0 plain load of 8 bytes 0:plain store of 1 byte"#]]
+    .assert_eq(&all.join("\n"));
+}
+
+/// Linux writes a newline in the path of a mapped file as `\\012`.
+#[test]
+fn a_path_with_a_newline() {
+    let program = compile("dekker", &["-O1"]);
+    let strange = program.with_extension("a\nb");
+    fs::copy(&program, &strange).expect("a copy");
+    let report = run(&strange, "strategy=random:1 executions=1").report;
+    let own = report.lines().find(|line| line.starts_with("module ")).expect("modules");
+    assert!(own.contains(".a%0Ab"), "{own}");
+}
+
+#[test]
 fn memory_that_only_looks_wrong() {
     let cases = [
         "by_libc",
