@@ -124,7 +124,7 @@ int main(void) {
     return 0;
 }
 ";
-    let (out, code) = explore("lends", source, &["--model", "sc"]);
+    let (out, code) = explore("lends", source, &["--model", "tso"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("use-after-return") && out.contains("lends.c:18"), "{out}");
 }
