@@ -835,43 +835,23 @@ fn functions_that_touch_shared_bytes() {
     let races = report.lines().filter_map(|line| line.split_once(" data-race 0 0 "));
     let all: Vec<String> = races.map(|(_, race)| race.replace("%20", " ")).collect();
     expect![[r#"
-        0 0 plain store of 1 byte 1:plain load of 7 bytes
-        0 0 plain store of 1 byte 1:plain load of 5 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 2 bytes
-        0 0 plain store of 1 byte 1:plain load of 8 bytes
-        0 0 plain load of 1 byte 1:plain store of 6 bytes
-        0 0 plain store of 1 byte 1:plain store of 6 bytes
-        0 0 plain load of 1 byte 1:plain store of 9 bytes
-        0 0 plain store of 1 byte 1:plain store of 9 bytes
-        1 0 plain load of 7 bytes 0:plain store of 1 byte
-        1 0 plain load of 5 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 1 byte 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 1 byte 0:plain store of 1 byte
-        1 0 plain load of 1 byte 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain store of 6 bytes 0:plain store of 1 byte
-        1 0 plain store of 6 bytes 0:plain load of 1 byte
-        1 0 plain store of 9 bytes 0:plain store of 1 byte
-        1 0 plain store of 9 bytes 0:plain load of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 2 bytes 0:plain store of 1 byte
-        1 0 plain load of 8 bytes 0:plain store of 1 byte"#]]
+        plain store of 1 byte 1:plain load of 7 bytes
+        plain store of 1 byte 1:plain load of 5 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 8 bytes
+        plain load of 1 byte 1:plain store of 6 bytes
+        plain store of 1 byte 1:plain store of 6 bytes
+        plain load of 1 byte 1:plain store of 9 bytes
+        plain store of 1 byte 1:plain store of 9 bytes"#]]
     .assert_eq(&all.join("\n"));
 }
 
