@@ -5,7 +5,8 @@
 //! is announced if nothing stands before it that could be its announcement.
 
 use crate::assembly::{self, AccessKind};
-use crate::bits::{is_for_debuggers, split};
+use crate::bits::is_for_debuggers;
+use crate::operands::{has_frame_pointer, is_shared};
 
 /// The text with announcements of those.
 #[must_use]
@@ -46,38 +47,6 @@ pub(crate) fn announce(text: &str) -> String {
         out.push('\n');
     }
     out
-}
-
-/// Whether `%rbp` is where the variables of a function are, behind this line.
-pub(crate) fn has_frame_pointer(line: &str, before: bool) -> bool {
-    if line.ends_with(':') {
-        return before && line.starts_with('.');
-    }
-    before || line == "movq\t%rsp, %rbp"
-}
-
-/// Whether an instruction accesses memory that is not on the stack in a way that nobody announces: past the cache, or only some parts
-/// of a vector.
-pub(crate) fn is_unseen(line: &str, frame_pointer: bool) -> bool {
-    let (word, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let name = word.strip_prefix('v').unwrap_or(word);
-    // Where it writes to is in a register that it does not name.
-    if name.starts_with("maskmov") && !operands.contains('(') {
-        return true;
-    }
-    let kinds = ["movnt", "maskmov", "pmaskmov", "gather", "pgather", "scatter", "pscatter"];
-    let masked = operands.contains("{%k");
-    (masked || kinds.iter().any(|kind| name.starts_with(kind)))
-        && split(operands).into_iter().any(|operand| is_shared(operand, frame_pointer))
-}
-
-/// Whether an operand is in memory, and neither on the stack, nor of the thread alone, nor constant.
-fn is_shared(operand: &str, frame_pointer: bool) -> bool {
-    let own = operand.contains("(%rsp")
-        || frame_pointer && operand.contains("(%rbp")
-        || operand.contains(['@', ':'])
-        || operand.contains(".L");
-    operand.contains('(') && !own
 }
 
 /// What was announced and has not been seen.
