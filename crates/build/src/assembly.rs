@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::bits;
+use crate::{bits, operands};
 
 /// Something in inline assembly that cannot be watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,17 +27,25 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     let mut unseen = Vec::new();
     let mut inside = false;
     let mut places = Places::default();
+    let intel = is_intel(text);
+    let mut notation = Notation::default();
+    let vectors = text.contains("%ymm") || text.contains("%zmm");
+    let mut frame_pointer = false;
     for line in text.lines() {
         let mut line = Cow::Borrowed(line);
         let mut after = String::new();
         match line.trim() {
-            "#APP" => inside = true,
+            "#APP" => {
+                inside = true;
+                notation = Notation { intel, ..Notation::default() };
+            }
             "#NO_APP" => {
                 inside = false;
                 places.asm = None;
             }
             trimmed if inside && !places.in_asm(trimmed) => {
-                let effects = effects(trimmed);
+                let trimmed = &*notation.without_comments(trimmed);
+                let effects = notation.effects(trimmed);
                 for effect in &effects {
                     match effect {
                         Effect::Call(function) => after.push_str(&call(function)),
@@ -53,13 +61,53 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
                 }
             }
             _ if inside => {}
-            trimmed => places.directive(trimmed),
+            trimmed => {
+                places.directive(trimmed);
+                frame_pointer = operands::has_frame_pointer(trimmed, frame_pointer);
+                match outside(trimmed, vectors, frame_pointer).filter(|_| !intel) {
+                    Some(Effect::Call(function)) => after = call(function),
+                    Some(Effect::Unseen(instruction, why)) => {
+                        unseen.push(Unseen { place: places.now(), instruction, why });
+                    }
+                    _ => {}
+                }
+            }
         }
         out.push_str(&line);
         out.push('\n');
         out.push_str(&after);
     }
     (out, unseen)
+}
+
+/// What an instruction does that the compiler has made of a function such as `_mm_mfence`, for which it announces nothing. The
+/// file has `vectors` of more than 16 bytes, or not.
+fn outside(line: &str, vectors: bool, frame_pointer: bool) -> Option<Effect> {
+    let line = line.split('#').next().unwrap_or("").trim();
+    match line {
+        // The upper halves of large registers would not be kept.
+        "mfence" | "sfence" if vectors => {
+            Some(Effect::Unseen(line.to_owned(), "is a fence beside registers of 32 bytes"))
+        }
+        "mfence" => Some(Effect::Call(FENCE)),
+        "sfence" => Some(Effect::Call(STORE_FENCE)),
+        _ if operands::is_unseen(line, frame_pointer) => {
+            Some(Effect::Unseen(line.replace('\t', " "), UNSEEN))
+        }
+        _ => None,
+    }
+}
+
+const UNSEEN: &str = "accesses memory unseen";
+
+/// If the compiler was asked for the syntax of Intel: whether there is assembly of the program itself in it.
+pub(crate) fn in_intel_syntax(text: &str) -> Option<bool> {
+    is_intel(text).then(|| !rewrite(text).1.is_empty())
+}
+
+fn is_intel(text: &str) -> bool {
+    let before = text.split("#APP").next().unwrap_or("");
+    before.lines().any(|line| line.trim().starts_with(".intel_syntax"))
 }
 
 /// What reads the time differs from run to run, but touches no memory.
@@ -72,16 +120,21 @@ pub fn untrapped(text: &str) -> Vec<(String, Unseen)> {
     let mut found = Vec::new();
     let mut inside = false;
     let mut places = Places::default();
+    let mut notation = Notation::default();
     let mut function = "";
     // LLVM writes a prefix on a line of its own.
     let mut prefix = "";
     for line in text.lines() {
         match line.trim() {
-            "#APP" => inside = true,
+            "#APP" => {
+                inside = true;
+                notation = Notation::default();
+            }
             "#NO_APP" => inside = false,
             "lock" if inside => prefix = "lock ",
             trimmed if inside => {
-                for effect in effects(&format!("{prefix}{trimmed}")) {
+                let code = notation.without_comments(trimmed);
+                for effect in notation.effects(&format!("{prefix}{code}")) {
                     let (instruction, why) = match effect {
                         Effect::Call(_) | Effect::Access(AccessKind::Update, ..) => continue,
                         Effect::Access(..) => (trimmed.to_owned(), "accesses memory unseen"),
@@ -178,15 +231,79 @@ enum Effect {
     Unseen(String, &'static str),
 }
 
-/// What a line of inline assembly does.
-fn effects(line: &str) -> Vec<Effect> {
-    let line = line.split('#').next().unwrap_or("");
-    let is_code = |s: &Statement<'_>| !s.text.is_empty() && !s.text.starts_with('.');
-    statements(line)
-        .iter()
-        .filter(|s| is_code(s))
-        .filter_map(|s| instruction(s.prefix, s.text))
-        .collect()
+/// How one piece of inline assembly is to be read, from line to line.
+#[derive(Default)]
+struct Notation {
+    /// Within `/* ... */`.
+    in_comment: bool,
+    /// Intel's.
+    intel: bool,
+    /// What follows is data, which is not executed.
+    data: bool,
+}
+
+impl Notation {
+    fn without_comments<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
+        if !self.in_comment && !line.contains("/*") {
+            return Cow::Borrowed(line);
+        }
+        let mut out = String::new();
+        let mut rest = line;
+        loop {
+            let end = if self.in_comment { "*/" } else { "/*" };
+            let (part, after) = match rest.split_once(end) {
+                Some((part, after)) => (part, Some(after)),
+                None => (rest, None),
+            };
+            if !self.in_comment {
+                out += part;
+                out.push(' ');
+            }
+            let Some(after) = after else { return Cow::Owned(out.trim().to_owned()) };
+            self.in_comment = !self.in_comment;
+            rest = after;
+        }
+    }
+
+    /// What a line does.
+    fn effects(&mut self, line: &str) -> Vec<Effect> {
+        let line = line.split('#').next().unwrap_or("");
+        let code = |s: &Statement<'_>| !s.text.is_empty();
+        statements(line).iter().filter(|s| code(s)).filter_map(|s| self.effect(s)).collect()
+    }
+
+    fn effect(&mut self, statement: &Statement<'_>) -> Option<Effect> {
+        let Statement { prefix, text, .. } = statement;
+        if text.starts_with('.') {
+            return self.directive(text);
+        }
+        if self.intel {
+            return Some(Effect::Unseen((*text).to_owned(), "is in the syntax of Intel"));
+        }
+        instruction(prefix, text)
+    }
+
+    fn directive(&mut self, text: &str) -> Option<Effect> {
+        let (word, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match word {
+            ".intel_syntax" => self.intel = true,
+            ".att_syntax" => self.intel = false,
+            ".section" | ".pushsection" => self.data = !operands.trim().starts_with(".text"),
+            ".data" | ".bss" => self.data = true,
+            ".text" | ".popsection" | ".previous" => self.data = false,
+            ".macro" | ".include" | ".incbin" | ".rept" | ".irp" | ".irpc" => {
+                return Some(Effect::Unseen(text.to_owned(), "is not looked at"));
+            }
+            ".byte" | ".2byte" | ".4byte" | ".8byte" | ".short" | ".word" | ".hword" | ".value"
+            | ".int" | ".long" | ".quad" | ".octa" | ".ascii" | ".asciz" | ".string"
+                if !self.data =>
+            {
+                return Some(Effect::Unseen(text.to_owned(), "is code as numbers"));
+            }
+            _ => {}
+        }
+        None
+    }
 }
 
 /// A statement of assembly.
@@ -210,8 +327,9 @@ fn statements(line: &str) -> Vec<Statement<'_>> {
             rest = after.trim();
         }
         let (word, operands) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        if matches!(word, "lock" | "rep" | "repz" | "repe" | "repnz" | "repne") {
-            now.prefix = word;
+        let prefixes = ["lock", "rep", "repz", "repe", "repnz", "repne"];
+        if let Some(prefix) = prefixes.iter().find(|prefix| prefix.eq_ignore_ascii_case(word)) {
+            now.prefix = prefix;
             rest = operands.trim();
         }
         if !rest.is_empty() {
@@ -225,22 +343,33 @@ fn statements(line: &str) -> Vec<Statement<'_>> {
     statements
 }
 
+/// Instructions that access memory by registers that they do not name.
+const BY_REGISTERS: [&str; 7] = ["movs", "stos", "lods", "scas", "cmps", "ins", "outs"];
+
 fn instruction(prefix: &str, text: &str) -> Option<Effect> {
     let (word, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let operands = operands.trim();
+    let (word, operands) = (&*word.to_ascii_lowercase(), &*plain(operands));
     let shown = || format!("{prefix} {text}").trim().to_string();
-    let in_memory = operands.contains('(');
+    let in_memory = bits::split(operands).into_iter().any(is_in_memory);
+    let unnamed = operands.is_empty()
+        && BY_REGISTERS.contains(&word.trim_end_matches(['b', 'w', 'l', 'q', 'd']));
     match word {
         "mfence" => Some(Effect::Call(FENCE)),
         "sfence" => Some(Effect::Call(STORE_FENCE)),
         "pause" => Some(Effect::Call(PAUSE)),
         "nop" if prefix.starts_with("rep") => Some(Effect::Call(PAUSE)),
-        "lfence" | "nop" | "cpuid" => None,
+        // These wait until all that came before is done.
+        "cpuid" | "serialize" => Some(Effect::Call(FENCE)),
+        "lfence" => None,
+        _ if word.starts_with("nop") => None,
         "rdtsc" | "rdtscp" => Some(Effect::Unseen(shown(), TIME)),
         "syscall" | "int" => Some(Effect::Unseen(shown(), "calls the kernel behind our back")),
-        "call" | "callq" | "jmp" | "jmpq" if !operands.ends_with(['f', 'b']) => {
+        "call" | "callq" | "jmp" | "jmpq" if !is_near(operands) => {
             Some(Effect::Unseen(shown(), "goes elsewhere"))
         }
+        // Their operands are labels.
+        "call" | "callq" => None,
+        _ if word.starts_with(['j']) || word.starts_with("loop") => None,
         // `lock orl $0, (%rsp)` and its like: an update of nothing, used as a fence.
         "or" | "orl" | "orq" | "orb" | "add" | "addl" | "addq" | "addb"
             if prefix == "lock"
@@ -256,22 +385,50 @@ fn instruction(prefix: &str, text: &str) -> Option<Effect> {
         "mov" | "movb" | "movw" | "movl" | "movq" if in_memory && prefix.is_empty() => {
             let kind = if operands.ends_with(')') { AccessKind::Write } else { AccessKind::Read };
             let seen = access(word, operands, kind);
-            seen.or_else(|| Some(Effect::Unseen(shown(), "accesses memory unseen")))
+            seen.or_else(|| Some(Effect::Unseen(shown(), UNSEEN)))
         }
-        _ if prefix.starts_with("rep") => Some(Effect::Unseen(shown(), "accesses memory unseen")),
+        _ if prefix.starts_with("rep") => Some(Effect::Unseen(shown(), UNSEEN)),
+        _ if unnamed || word.starts_with("xlat") || word.contains("maskmov") => {
+            Some(Effect::Unseen(shown(), UNSEEN))
+        }
         _ if in_memory && !word.starts_with("lea") && !word.starts_with("prefetch") => {
-            Some(Effect::Unseen(shown(), "accesses memory unseen"))
+            Some(Effect::Unseen(shown(), UNSEEN))
         }
         _ => None,
     }
 }
 
+/// Operands without blanks, and with registers in lower case.
+fn plain(operands: &str) -> String {
+    let mut register = false;
+    let letter = |c: char| {
+        register = c == '%' || register && c.is_ascii_alphanumeric();
+        if register { c.to_ascii_lowercase() } else { c }
+    };
+    operands.chars().filter(|c| !c.is_whitespace()).map(letter).collect()
+}
+
+/// Whether an operand is neither a number nor a register.
+fn is_in_memory(operand: &str) -> bool {
+    match operand.as_bytes().first() {
+        Some(b'%') => operand.contains(':'),
+        Some(b'$' | b'{') | None => false,
+        _ => true,
+    }
+}
+
+/// Whether a label is one in the same piece of assembly: `1f`, `2b`.
+fn is_near(label: &str) -> bool {
+    let number = label.strip_suffix(['f', 'b']);
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
+}
+
 /// The access to the one operand that is in memory, if its size and address are plain to see.
 fn access(word: &str, operands: &str, kind: AccessKind) -> Option<Effect> {
     let operands = bits::split(operands);
-    let mut memory = operands.iter().filter(|operand| operand.contains('('));
-    // Addresses relative to a segment are none that could be computed.
-    let operand = memory.next().filter(|operand| !operand.contains([':', '*']))?;
+    let mut memory = operands.iter().filter(|operand| is_in_memory(operand));
+    // Addresses relative to a segment are none that could be computed; names alone need not be reachable by `lea`.
+    let operand = memory.next().filter(|o| o.contains('(') && !o.contains([':', '*']))?;
     if memory.next().is_some() {
         return None;
     }
@@ -340,91 +497,4 @@ impl Places {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The functions called and what is unseen, of one `asm` statement.
-    fn check(asm: &str, expected: &str) {
-        let text = format!("f:\n#APP\n# 5 \"a.c\" 1\n\t{asm}\n# 0 \"\" 2\n#NO_APP\n\tret\n");
-        let (out, unseen) = rewrite(&text);
-        let calls = out.lines().filter_map(|line| {
-            line.trim().strip_prefix("call *__weakspot_asm_")?.strip_suffix("@GOTPCREL(%rip)")
-        });
-        let mut found: Vec<String> = calls.map(str::to_string).collect();
-        let announced = out.lines().filter_map(|line| {
-            line.trim().strip_prefix("leaq ")?.strip_suffix(", %rax").map(str::to_string)
-        });
-        let kinds = out.lines().filter_map(|line| line.trim().strip_prefix("pushq $"));
-        found.extend(announced.zip(kinds).map(|(operand, kind)| format!("{operand} {kind}")));
-        found.extend(unseen.iter().map(|u| {
-            assert_eq!(u.place, Some(("a.c".to_string(), 5)));
-            format!("{} {}", u.instruction, u.why)
-        }));
-        assert_eq!(found.join(", "), expected, "{asm}");
-        let words = |line: &str| line.replace([';', ' ', '\t'], "");
-        let kept: Vec<String> = out.lines().map(words).collect();
-        assert!(text.lines().all(|line| kept.contains(&words(line))), "nothing is lost: {out}");
-    }
-
-    #[test]
-    fn fences_and_pauses_are_recognised() {
-        check("mfence", "fence");
-        check("sfence", "store_fence");
-        check("lfence", "");
-        check("pause", "pause");
-        check("rep; nop", "pause");
-        check("rep nop", "pause");
-        check("lock; addl $0,0(%rsp)", "fence");
-        check("lock orq $0x0, (%rsp)", "fence");
-        check("1: pause; mfence # wait", "pause, fence");
-        check("", "");
-        check("# only a comment", "");
-        check("movl %eax, %ebx; addl $3, %ebx", "");
-    }
-
-    #[test]
-    fn what_is_not_seen_is_told() {
-        check("lock; incq %fs:(%rdi)", "lock incq %fs:(%rdi) updates memory unseen");
-        check("addl $1, (%rdi)", "addl $1, (%rdi) accesses memory unseen");
-        check("movdqu (%rdi), %xmm0", "movdqu (%rdi), %xmm0 accesses memory unseen");
-        check("rep; movsb", "rep movsb accesses memory unseen");
-        check("rdtsc", "rdtsc reads the time, which differs from run to run");
-        check("leaq 8(%rdi), %rbx", "");
-    }
-
-    #[test]
-    fn accesses_are_announced() {
-        check("movl (%rdi), %eax", "access, (%rdi) 4");
-        check("movb %cl, 3(%rsi,%rdx,2)", "access, 3(%rsi,%rdx,2) 257");
-        check("lock; cmpxchgl %edx, (%rdi)", "access, (%rdi) 516");
-        check("lock incl counter(%rip)", "access, counter(%rip) 516");
-        check("lock addl $0, 4(%rdi)", "access, 4(%rdi) 516");
-        check("lock cmpxchg16b (%rdi)", "access, (%rdi) 528");
-        check("xchg %rax, 8(%rsp)", "access, 136+8(%rsp) 520");
-        check("xchgw %ax, (%rsp)", "access, 136(%rsp) 514");
-    }
-
-    #[test]
-    fn clang_says_where_by_directives() {
-        let text = "\t.file 1 \"/src\" \"b.c\"\n\t.loc 1 7 3\n\t#APP\n\tmovsb\t(%rdi), (%rsi)\n\t#NO_APP\n";
-        let (out, unseen) = rewrite(text);
-        assert_eq!(out, text);
-        assert_eq!(unseen[0].place, Some(("/src/b.c".to_string(), 7)));
-    }
-
-    /// As `rustc --emit=asm` writes it: fences and atomic updates are found in the program itself.
-    #[test]
-    fn what_no_trap_finds() {
-        let text = "\t.file\t1 \"/src\" \"a.rs\"\n_ZN1a1fE:\n.Lfunc_begin0:\n\t.loc\t1 7 9\n\t#APP\n\n\tmfence\n\n\t#NO_APP\n\
-                    \t.loc\t1 8 9\n\t#APP\n\txchgl\t%eax, (%rbx)\n\t#NO_APP\n\
-                    \t.loc\t1 9 9\n\t#APP\n\tlock\n\tcmpxchgl\t%ecx, (%rbx)\n\trdtsc\n\t#NO_APP\n\
-                    \tmovl\t(%rax), %eax\n\
-                    \t.loc\t1 10 9\n\t#APP\n\tmovl\t(%rbx), %ecx\n\taddl\t$1, (%rbx)\n\t#NO_APP\n";
-        let found: Vec<(String, String, Option<u32>)> = untrapped(text)
-            .into_iter()
-            .map(|(function, u)| (function, u.instruction, u.place.map(|(_, line)| line)))
-            .collect();
-        let at = |text: &str| ("_ZN1a1fE".to_owned(), text.to_owned(), Some(10));
-        assert_eq!(found, [at("movl\t(%rbx), %ecx"), at("addl\t$1, (%rbx)")]);
-    }
-}
+mod tests;

@@ -325,7 +325,12 @@ const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcm
                      --wrap=vsscanf,--wrap=__isoc99_sscanf,--wrap=__isoc23_sscanf,\
                      --wrap=__isoc99_vsscanf,--wrap=__isoc23_vsscanf,--wrap=__isoc23_strtol,\
                      --wrap=__isoc23_strtoul,--wrap=puts,--wrap=fputs,--wrap=fgets,--wrap=fread,\
-                     --wrap=fwrite,--wrap=strtok,--wrap=strtok_r,--wrap=qsort";
+                     --wrap=fwrite,--wrap=strtok,--wrap=strtok_r,--wrap=qsort,\
+                     --wrap=atol,--wrap=atoll,--wrap=strtoll,--wrap=strtoull,\
+                     --wrap=__isoc23_strtoll,--wrap=__isoc23_strtoull,--wrap=atof,--wrap=strtod,\
+                     --wrap=mempcpy,--wrap=memrchr,--wrap=strnlen,--wrap=strcasecmp,\
+                     --wrap=strncasecmp,--wrap=strspn,--wrap=strcspn,--wrap=strpbrk,\
+                     --wrap=localtime_r,--wrap=gmtime_r";
 
 /// No function is exempt: an attribute that asks for it becomes one that means nothing here.
 const EXEMPTIONS: [&str; 4] = [
@@ -344,6 +349,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-g",
             "-fno-lto",
             "-fno-builtin",
+            // A function says at its end that it is over, from its own frame.
+            "-fno-optimize-sibling-calls",
             "--param",
             "tsan-distinguish-volatile=1",
             // Fences are seen, whatever ThreadSanitizer makes of them.
@@ -360,6 +367,8 @@ fn instrumentation(family: Family) -> &'static [&'static str] {
             "-g",
             "-fno-lto",
             "-fno-builtin",
+            // A function says at its end that it is over, from its own frame.
+            "-fno-optimize-sibling-calls",
             "-mllvm",
             "-tsan-instrument-read-before-write",
             "-mllvm",

@@ -134,15 +134,27 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
     }
     let failed = |what: &str, e: io::Error| format!("{what} {}: {e}", step.assembly.display());
     // Strings in assembly need not be UTF-8; what we look at is ASCII.
-    let bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
+    let mut bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
+    let intel = str::from_utf8(&bytes).ok().and_then(assembly::in_intel_syntax);
+    if intel == Some(false) {
+        // Nothing of the program depends on it.
+        let other = ["-masm=att".to_string()];
+        let code = call(compiler, &[&step.to_assembly[..], &other].concat())?;
+        if code != 0 {
+            return Ok(code);
+        }
+        bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
+    }
     if let Ok(text) = str::from_utf8(&bytes) {
         let (mut text, unseen) = assembly::rewrite(text);
-        if family == Family::Gcc {
-            text = bits::announce(&text);
-            text = unannounced::announce(&text);
+        if intel != Some(true) {
+            if family == Family::Gcc {
+                text = bits::announce(&text);
+                text = unannounced::announce(&text);
+            }
+            text = endless::mark(&text);
+            text = unused::mark(&text);
         }
-        text = endless::mark(&text);
-        text = unused::mark(&text);
         text += &notes(&unseen);
         unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));
         fs::write(&step.assembly, text).map_err(|e| failed("cannot write", e))?;

@@ -6,6 +6,7 @@
 
 use crate::assembly::{self, AccessKind};
 use crate::bits::is_for_debuggers;
+use crate::operands::{has_frame_pointer, is_shared};
 
 /// The text with announcements of those.
 #[must_use]
@@ -16,6 +17,9 @@ pub(crate) fn announce(text: &str) -> String {
     let mut in_asm = false;
     for line in text.lines() {
         let trimmed = line.trim();
+        if !in_asm {
+            frame_pointer = has_frame_pointer(trimmed, frame_pointer);
+        }
         match trimmed {
             "#APP" => in_asm = true,
             "#NO_APP" => in_asm = false,
@@ -24,13 +28,11 @@ pub(crate) fn announce(text: &str) -> String {
                 if !is_for_debuggers(trimmed) {
                     announced = Announced::default();
                 }
-                frame_pointer &= trimmed.starts_with('.');
             }
             _ if line.starts_with('\t') && !trimmed.starts_with(['.', '#']) => {
                 let (word, operands) =
                     trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
                 let operands = operands.split('#').next().unwrap_or("").trim();
-                frame_pointer |= trimmed == "movq\t%rsp, %rbp";
                 if word.starts_with("call") {
                     announced.call(operands);
                 } else if let Some((kind, len, operand)) = access(word, operands, frame_pointer)
@@ -95,13 +97,7 @@ fn access<'a>(
     operands: &'a str,
     frame_pointer: bool,
 ) -> Option<(AccessKind, u32, &'a str)> {
-    let shared = |operand: &str| {
-        let own = operand.contains("(%rsp")
-            || frame_pointer && operand.contains("(%rbp")
-            || operand.contains(['@', ':'])
-            || operand.contains(".L");
-        operand.contains('(') && !own
-    };
+    let shared = |operand: &str| is_shared(operand, frame_pointer);
     if word == "pushq" {
         return shared(operands).then_some((AccessKind::PlainRead, 8, operands));
     }

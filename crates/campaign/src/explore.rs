@@ -643,8 +643,8 @@ impl Exploration<'_> {
             heard.blame_test(test);
         }
         heard.doubt_livelocks(|| {
-            let unseen_in = |file| !native::unseen_in_library(file).is_empty();
-            !facts.unseen.is_empty() || symbols.files().any(unseen_in)
+            let unseen = native::unseen_in_libraries(symbols.files());
+            !facts.unseen.is_empty() || !unseen.is_empty()
         });
         (assumed, remarks)
     }

@@ -90,7 +90,7 @@ impl Campaign<'_> {
         let remark = explore::isolate::decide(self, &mut base)?;
         let mut explored = explore::explore(self, &base)?;
         explored.remarks.splice(0..0, remark);
-        let libraries = explored.symbols.files().flat_map(facts::native::unseen_in_library);
+        let libraries = facts::native::unseen_in_libraries(explored.symbols.files());
         let unseen: Vec<String> = self.facts.unseen.iter().cloned().chain(libraries).collect();
         explored.heed_unseen(&unseen);
         judge::judge(self, &base, &explored)

@@ -45,6 +45,6 @@ pub use watch::advice::preventing;
 pub use watch::compiled::{Compiled, compiled};
 pub use watch::late::{Reaches, late, reaches};
 pub use watch::profile::{Contact, Profile};
-pub use watch::races::{Race, Racer, Races, Rules, Sync};
+pub use watch::races::{Race, Racer, Races, Rules, Sync, What};
 pub use watch::{Finding, Transactions, Watch};
 pub use weakspot_core::{Agent, Choices, TokenError};

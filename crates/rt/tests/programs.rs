@@ -828,6 +828,46 @@ fn memory_that_is_not_there_because_of_buffers() {
 }
 
 #[test]
+fn functions_that_touch_shared_bytes() {
+    let report = plain(
+        &run(&compile("texts", &["-O1"]), "strategy=random:1 executions=40 races=c11").report,
+    );
+    // Each is seen in both orders: here are those in which main comes second.
+    let races = report.lines().filter_map(|line| line.split_once(" data-race 0 0 "));
+    let all: Vec<String> = races.map(|(_, race)| race.replace("%20", " ")).collect();
+    expect![[r#"
+        plain store of 1 byte 1:plain load of 7 bytes
+        plain store of 1 byte 1:plain load of 5 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 8 bytes
+        plain load of 1 byte 1:plain store of 6 bytes
+        plain store of 1 byte 1:plain store of 6 bytes
+        plain load of 1 byte 1:plain store of 9 bytes
+        plain store of 1 byte 1:plain store of 9 bytes"#]]
+    .assert_eq(&all.join("\n"));
+}
+
+/// Linux writes a newline in the path of a mapped file as `\\012`.
+#[test]
+fn a_path_with_a_newline() {
+    let program = compile("dekker", &["-O1"]);
+    let strange = program.with_extension("a\nb");
+    fs::copy(&program, &strange).expect("a copy");
+    let report = run(&strange, "strategy=random:1 executions=1").report;
+    let own = report.lines().find(|line| line.starts_with("module ")).expect("modules");
+    assert!(own.contains(".a%0Ab"), "{own}");
+}
+
+#[test]
 fn memory_that_only_looks_wrong() {
     let cases = [
         "by_libc",
@@ -876,6 +916,16 @@ fn locks_that_are_misused() {
         "ended_barrier",
         "waited_at",
         "spin_not_locked",
+        "spin_ended",
+        "init_held",
+        "init_freed",
+        "init_outside",
+        "init_waited_on",
+        "late",
+        "late_c11",
+        "late_spin",
+        "late_rw",
+        "two_mutexes",
     ];
     let all = cases.map(|case| format!("{case}: {}\n", finding("misused", case, "strategy=dpor")));
     expect![[r#"
@@ -898,15 +948,72 @@ fn locks_that_are_misused() {
         ended_barrier: lock-misuse 0 0 waits at a barrier that was destroyed 0:destroyed here
         waited_at: lock-misuse 1 0 waits at a barrier that was destroyed 0:destroyed here
         spin_not_locked: lock-misuse 0 0 unlocks a spin lock that nobody holds
+        spin_ended: lock-misuse 0 0 locks a spin lock that was destroyed 0:destroyed here
+        init_held: lock-misuse 0 0 initialises a mutex that is held
+        init_freed: use-after-free 0 0 writes 40 bytes, at the beginning of a block of 40 bytes, after it was freed 0:freed here 0:allocated here
+        init_outside: out-of-bounds 0 0 writes 48 bytes, 44 bytes of them behind the end of a block of 4 bytes 0:allocated here
+        init_waited_on: lock-misuse 0 0 initialises a condition variable that T1 waits for
+        late: lock-misuse 0 0 initialises a mutex that is held
+        late_c11: lock-misuse 0 0 initialises a mutex that is held
+        late_spin: lock-misuse 0 0 initialises a spin lock that is held
+        late_rw: lock-misuse 0 0 initialises a read-write lock that is held
+        two_mutexes: lock-misuse 1 0 waits on a condition variable with another mutex than others do
+    "#]].assert_eq(&all.concat());
+}
+
+#[test]
+fn locks_that_are_initialised_while_others_use_them() {
+    let cases = [
+        "late",
+        "late_c11",
+        "late_spin",
+        "late_rw",
+        "late_condition",
+        "late_condition_c11",
+        "late_semaphore",
+        "late_barrier",
+        "twice_at_once",
+    ];
+    let all = cases.map(|case_name| {
+        let report = case("misused", case_name, "strategy=dpor races=c11");
+        let race = report.lines().find(|line| line.contains(" data-race "));
+        format!("{case_name}: {}\n", race.unwrap_or("nothing").replace("%20", " "))
+    });
+    expect![[r#"
+        late: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
+        late_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
+        late_spin: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 4 bytes
+        late_rw: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 56 bytes
+        late_condition: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
+        late_condition_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
+        late_semaphore: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
+        late_barrier: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
+        twice_at_once: finding 1 data-race 1 0 plain store of 40 bytes 0:plain store of 40 bytes
     "#]].assert_eq(&all.concat());
 }
 
 #[test]
 fn locks_that_only_look_misused() {
-    let cases = ["zeros", "again", "checked", "hand_over", "woken", "last_user", "met", "readers"];
+    let cases = [
+        "zeros",
+        "again",
+        "checked",
+        "hand_over",
+        "woken",
+        "last_user",
+        "met",
+        "readers",
+        "handed",
+        "own",
+        "left_behind",
+        "one_after_other",
+        "spin_again",
+    ];
     for case_name in cases {
+        let program = compile("used", &["-O1", &format!("-DCASE={case_name}")]);
         for config in ["", " under=tso", " under=pso", " models=tso,pso"] {
-            let report = case("used", case_name, &format!("strategy=dpor{config}"));
+            let config = format!("strategy=dpor races=c11{config}");
+            let report = plain(&run(&program, &config).report);
             assert_eq!(report, "done complete\n", "{case_name}{config}");
         }
     }

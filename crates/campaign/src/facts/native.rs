@@ -91,9 +91,29 @@ fn comments(file: &object::File<'_>) -> Vec<String> {
         .collect()
 }
 
+/// The same for each of the files that are mapped into a program.
+pub(crate) fn unseen_in_libraries<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<String> {
+    let files: Vec<&Path> = files.collect();
+    let is_atomic = |file: &Path| {
+        file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libatomic.so"))
+    };
+    // Atomic accesses are calls of ours: it has functions for the others only, such as those of many bytes.
+    let is_used = || files.iter().any(|file| !is_atomic(file) && imports(file, b"__atomic_"));
+    let counts = |file: &Path| !is_atomic(file) || is_used();
+    files.iter().filter(|file| counts(file)).flat_map(|file| unseen_in_library(file)).collect()
+}
+
+/// Whether a file wants functions of others whose names begin like this.
+fn imports(file: &Path, names: &[u8]) -> bool {
+    let Ok(bytes) = std::fs::read(file) else { return false };
+    let Ok(file) = object::File::parse(&*bytes) else { return false };
+    file.dynamic_symbols()
+        .any(|s| s.is_undefined() && s.name_bytes().is_ok_and(|name| name.starts_with(names)))
+}
+
 /// What is not instrumented in a file that is mapped into a program: all of a shared library that nobody has
 /// instrumented and whose effects are not known, or what one of ours has notes about.
-pub(crate) fn unseen_in_library(path: &Path) -> Vec<String> {
+fn unseen_in_library(path: &Path) -> Vec<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !name.contains(".so") || KNOWN.iter().any(|known| name.starts_with(known)) {
         return Vec::new();
@@ -104,4 +124,19 @@ pub(crate) fn unseen_in_library(path: &Path) -> Vec<String> {
     let is_ours =
         |s: object::Symbol<'_, '_>| s.name_bytes().is_ok_and(|name| name.starts_with(b"__tsan_"));
     if file.dynamic_symbols().any(is_ours) { noted(&file) } else { whole() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::unseen_in_libraries;
+
+    #[test]
+    fn a_library_that_nobody_calls() {
+        let of = |files: [&str; 2]| unseen_in_libraries(files.into_iter().map(Path::new));
+        let own = "/proc/self/exe";
+        assert!(of([own, "/nowhere/libatomic.so.1"]).is_empty());
+        assert_eq!(of([own, "/nowhere/libother.so.1"]), ["/nowhere/libother.so.1"]);
+    }
 }

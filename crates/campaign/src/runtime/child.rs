@@ -106,7 +106,7 @@ impl Runtime for Child<'_> {
                 ended.get_or_insert(Ended::Heard);
             }
         }
-        Ok(ended.unwrap_or_else(|| Ended::Silent(status_text(status))))
+        Ok(ended.unwrap_or_else(|| silent(status, start.stop)))
     }
 
     fn run_parts(
@@ -367,6 +367,19 @@ pub(crate) fn find(program: &OsString) -> Result<PathBuf> {
         .ok_or_else(|| Error::new(format!("there is no program {}", program.display())))
 }
 
+/// How a program has ended that did not say so. Until it has a process group of its own, it gets what is sent to ours, such as
+/// Ctrl-C: that is not its end, but a wish of the user, of which we may hear a little later.
+fn silent(status: ExitStatus, stop: &dyn Fn() -> bool) -> Ended {
+    const LATER: Duration = Duration::from_millis(200);
+    let wishes = [Signal::HUP, Signal::INT, Signal::TERM].map(Signal::as_raw);
+    let wish = status.signal().is_some_and(|signal| wishes.contains(&signal));
+    let since = Instant::now();
+    while wish && !stop() && since.elapsed() < LATER {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if wish && stop() { Ended::Stopped } else { Ended::Silent(status_text(status)) }
+}
+
 /// How a program ended, in words.
 #[must_use]
 pub fn status_text(status: ExitStatus) -> String {
@@ -374,5 +387,22 @@ pub fn status_text(status: ExitStatus) -> String {
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::silent;
+    use crate::runtime::Ended;
+
+    #[test]
+    fn who_sends_a_signal_to_all_wants_an_end() {
+        let ended = |signal, stop: bool| silent(ExitStatus::from_raw(signal), &|| stop);
+        assert_eq!(ended(1, true), Ended::Stopped);
+        assert_eq!(ended(1, false), Ended::Silent("was killed by signal 1".to_owned()));
+        assert_eq!(ended(11, true), Ended::Silent("was killed by signal 11".to_owned()));
     }
 }

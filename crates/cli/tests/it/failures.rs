@@ -122,6 +122,9 @@ int main(void) {
     let (out, code) = explore("three.c", source, &["--ignore-exit-code"]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("ended with an exit code that is not 0"), "{out}");
+    // The shell gets eight bits of it.
+    let (out, code) = explore("round.c", &source.replace('3', "256"), &[]);
+    assert_eq!(code, Some(0), "{out}");
 }
 
 #[test]
@@ -149,6 +152,11 @@ int main() {{
         ("closed.cpp", "throw Closed()", "exception Closed: the queue is closed"),
         ("number.cpp", "throw 5L", "exception long"),
         ("again.cpp", "throw", "exception int"),
+        (
+            "kept.cpp",
+            "std::rethrow_exception(std::make_exception_ptr(Closed()))",
+            "exception Closed: the queue is closed",
+        ),
     ];
     for (file, by, text) in cases {
         let (out, code) = explore(file, &thrown(by), &[]);

@@ -81,6 +81,7 @@ fn fences_mend_it() {
     for (name, fence) in [
         ("sb_fence", "__sync_synchronize();"),
         ("sb_asm", "__asm__ volatile(\"mfence\" ::: \"memory\");"),
+        ("sb_builtin", "__builtin_ia32_mfence();"),
         ("sb_lock", "__asm__ volatile(\"lock; addl $0,(%%rsp)\" ::: \"memory\", \"cc\");"),
     ] {
         let args = ["--model", "tso", "--strategy", "bounded"];
@@ -88,6 +89,44 @@ fn fences_mend_it() {
         assert_eq!(code, Some(0), "{name}: {out}");
         assert!(out.contains("TSO: robust"), "{out}");
     }
+}
+
+/// The end of a function is a step of its own, which a jump to what announces it would hide.
+#[test]
+fn a_variable_is_used_after_its_function_in_optimised_code() {
+    let source = "#pragma GCC optimize(\"O2\")
+#include <pthread.h>
+#include <semaphore.h>
+sem_t there, seen;
+int *kept;
+volatile int sum;
+__attribute__((noinline)) void lends(int n) {
+    int local[4] = {n, n, n, n};
+    kept = local;
+    sem_post(&there);
+    sem_wait(&seen);
+}
+void *other(void *a) {
+    sem_wait(&there);
+    int *p = kept;
+    sum = p[1];
+    sem_post(&seen);
+    sum = p[2];
+    return a;
+}
+int main(void) {
+    pthread_t t;
+    sem_init(&there, 0, 0);
+    sem_init(&seen, 0, 0);
+    pthread_create(&t, 0, other, 0);
+    lends(3);
+    pthread_join(t, 0);
+    return 0;
+}
+";
+    let (out, code) = explore("lends", source, &["--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("use-after-return") && out.contains("lends.c:18"), "{out}");
 }
 
 #[test]

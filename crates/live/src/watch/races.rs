@@ -45,12 +45,16 @@ pub enum Rules {
 pub enum Sync {
     /// No more than those say.
     Usual,
-    /// Nothing: an attempt that failed, a wait that promises no order.
+    /// Nothing: a wait that promises no order.
     Nothing,
+    /// Nothing, but the object has to be there: an attempt that failed, a signal.
+    Use,
     /// The access is `volatile` or in assembly.
     Volatile,
     /// The bytes are freed: others get that as a store.
     Free,
+    /// A lock, or something like it, is taken or freed, and has to be there.
+    Lock,
     /// A lock is taken or freed by one of its readers, who do not wait for each other.
     Reader,
     /// A thread arrives at a barrier; the last one lets all of them go.
@@ -67,6 +71,17 @@ pub enum Sync {
     },
 }
 
+/// What an access is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// To read or write.
+    Accesses,
+    /// To free the bytes.
+    Frees,
+    /// To use a lock or something else that threads wait by.
+    Uses,
+}
+
 /// One of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Racer {
@@ -78,8 +93,8 @@ pub struct Racer {
     pub write: bool,
     /// Whether it is atomic.
     pub atomic: bool,
-    /// Whether it frees the bytes.
-    pub free: bool,
+    /// What it does.
+    pub what: What,
     /// How many bytes it is about.
     pub len: u32,
 }
@@ -200,7 +215,11 @@ impl Races {
         }
         match (kind, sync) {
             (_, Sync::Nothing) => {}
-            (_, Sync::Arrival { last }) => self.arrive(step, last),
+            (_, Sync::Use) => self.use_object(step),
+            (_, Sync::Arrival { last }) => {
+                self.use_object(step);
+                self.arrive(step, last);
+            }
             (OpKind::Read | OpKind::Compare, _) => {
                 // What the value that it reads was released with happens before the access itself.
                 self.acquire(step, order, From::Everybody);
@@ -226,10 +245,17 @@ impl Races {
                 }
                 self.release(step, order, Turn::Addition);
             }
-            (OpKind::Acquire, Sync::Reader) => self.acquire(step, Order::SeqCst, From::Writers),
-            (OpKind::Acquire, _) => self.acquire(step, Order::SeqCst, From::Everybody),
-            (OpKind::Release, Sync::Reader) => self.release(step, Order::SeqCst, Turn::Reader),
-            (OpKind::Release, _) => self.release(step, Order::SeqCst, Turn::Usual),
+            (OpKind::Acquire, _) => {
+                let reader = sync == Sync::Reader;
+                let from = if reader { From::Writers } else { From::Everybody };
+                self.acquire(step, Order::SeqCst, from);
+                self.use_lock(step, sync);
+            }
+            (OpKind::Release, _) => {
+                self.use_lock(step, sync);
+                let turn = if sync == Sync::Reader { Turn::Reader } else { Turn::Usual };
+                self.release(step, Order::SeqCst, turn);
+            }
             (OpKind::Fence | OpKind::StoreFence | OpKind::LoadFence, _) => self.fence(t, order),
             (OpKind::Spawn, _) => {
                 self.meet(other);
@@ -272,6 +298,20 @@ impl Races {
         }
     }
 
+    fn use_lock(&mut self, step: &Step, sync: Sync) {
+        // Who wakes others by a word need not care whether it is still there.
+        if matches!(sync, Sync::Lock | Sync::Reader) {
+            self.use_object(step);
+        }
+    }
+
+    /// An object that threads wait by is used: nobody may make it or free it at the same time. It begins with what all of them
+    /// read.
+    fn use_object(&mut self, step: &Step) {
+        let op = Op { kind: OpKind::Compare, len: 1, ..step.op };
+        self.access(&Step { op, order: Order::SeqCst, ..*step }, false, Sync::Use);
+    }
+
     /// Compares an access with those of others, and remembers it.
     fn access(&mut self, step: &Step, write: bool, sync: Sync) {
         let Step { thread, op, order, at } = *step;
@@ -282,8 +322,12 @@ impl Races {
         }
         let clock = &self.threads[usize::from(thread)].clock;
         let (len, time) = (op.len, clock.of(usize::from(thread)));
-        let free = sync == Sync::Free;
-        let new = Access { thread, write, atomic, free, mask: 0xff, len, time, at };
+        let what = match sync {
+            Sync::Free => What::Frees,
+            Sync::Use => What::Uses,
+            _ => What::Accesses,
+        };
+        let new = Access { thread, write, atomic, what, mask: 0xff, len, time, at };
         let found = &mut self.found;
         for (from, old) in &self.large {
             let apart = from + u64::from(old.len) <= op.addr || op.addr + u64::from(len) <= *from;
@@ -405,6 +449,6 @@ fn object(op: Op) -> impl Iterator<Item = (u64, u8)> {
 }
 
 fn racer(access: &Access) -> Racer {
-    let Access { thread, write, atomic, free, len, at, .. } = *access;
-    Racer { thread, at, write, atomic, free, len }
+    let Access { thread, write, atomic, what, len, at, .. } = *access;
+    Racer { thread, at, write, atomic, what, len }
 }

@@ -2,7 +2,7 @@
 //! not instrumented, so these announce what they read and write, if the program is under control.
 //! The compiler makes calls of `__wrap_NAME` from those of `NAME`, so that libc's own can be used here.
 
-use core::ffi::c_int;
+use core::ffi::{c_char, c_int};
 
 use crate::Rt;
 use crate::access::plain::access;
@@ -32,6 +32,24 @@ entry! {
     __wrap_strtoul => strtoul;
     __wrap___isoc23_strtol => strtol;
     __wrap___isoc23_strtoul => strtoul;
+    __wrap_atol => atol;
+    __wrap_atoll => atol;
+    __wrap_strtoll => strtol;
+    __wrap_strtoull => strtoul;
+    __wrap___isoc23_strtoll => strtol;
+    __wrap___isoc23_strtoull => strtoul;
+    __wrap_atof => atof;
+    __wrap_strtod => strtod;
+    __wrap_mempcpy => mempcpy;
+    __wrap_memrchr => memrchr;
+    __wrap_strnlen => strnlen;
+    __wrap_strcasecmp => strcasecmp;
+    __wrap_strncasecmp => strncasecmp;
+    __wrap_strspn => strspn;
+    __wrap_strcspn => strcspn;
+    __wrap_strpbrk => strpbrk;
+    __wrap_localtime_r => localtime_r;
+    __wrap_gmtime_r => gmtime_r;
     __wrap_strtok => strtok;
     __wrap_strtok_r => strtok_r;
     __wrap_qsort => qsort;
@@ -129,20 +147,38 @@ extern "C" fn strcat(to: Text, from: Text) -> Text {
     strncat(to, from, usize::MAX)
 }
 
+extern "C" fn strnlen(from: Text, most: usize) -> usize {
+    reads(from, most, latest())
+}
+
 extern "C" fn strlen(from: Text) -> usize {
     reads(from, usize::MAX, latest())
 }
 
-extern "C" fn strncmp(a: Text, b: Text, n: usize) -> c_int {
+/// Reads two strings, no further than to the first bytes that are not alike.
+fn reads_alike(a: Text, b: Text, n: usize, alike: fn(u8, u8) -> bool) {
     let call = latest();
-    // It looks no further than to the first difference.
     let same = (0..n).take_while(|&i| {
         let byte = after(a, i).get();
-        byte != 0 && byte == after(b, i).get()
+        byte != 0 && alike(byte, after(b, i).get())
     });
     let compared = (same.count() + 1).min(n);
     announce(a, compared, false, call);
     announce(b, compared, false, call);
+}
+
+extern "C" fn strncasecmp(a: Text, b: Text, n: usize) -> c_int {
+    reads_alike(a, b, n, |a, b| a.eq_ignore_ascii_case(&b));
+    // SAFETY: the program says that both are strings, or have so many bytes.
+    unsafe { libc::strncasecmp(a.pointer().cast(), b.pointer().cast(), n) }
+}
+
+extern "C" fn strcasecmp(a: Text, b: Text) -> c_int {
+    strncasecmp(a, b, usize::MAX)
+}
+
+extern "C" fn strncmp(a: Text, b: Text, n: usize) -> c_int {
+    reads_alike(a, b, n, |a, b| a == b);
     // SAFETY: the program says that both are strings, or have so many bytes.
     unsafe { libc::strncmp(a.pointer().cast(), b.pointer().cast(), n) }
 }
@@ -157,6 +193,11 @@ extern "C" fn memcmp(a: Text, b: Text, n: usize) -> c_int {
     announce(b, n, false, call);
     // SAFETY: the program says that both have so many bytes.
     unsafe { libc::memcmp(a.pointer().cast(), b.pointer().cast(), n) }
+}
+
+extern "C" fn mempcpy(to: Text, from: Text, n: usize) -> Text {
+    moves(to, from, n);
+    after(to, n)
 }
 
 extern "C" fn bcopy(from: Text, to: Text, n: usize) {
@@ -229,6 +270,64 @@ extern "C" fn memchr(bytes: Text, byte: c_int, n: usize) -> Text {
     found(natively().0 as *mut libc::c_char)
 }
 
+extern "C" fn memrchr(bytes: Text, byte: c_int, n: usize) -> Text {
+    // SAFETY: the program says that there are so many bytes.
+    let natively = || unsafe { libc::memrchr(bytes.pointer().cast(), byte, n) };
+    // It looks from the end.
+    let from = (natively() as usize).checked_sub(bytes.addr()).unwrap_or(0);
+    announce(after(bytes, from), n - from, false, latest());
+    found(natively().cast())
+}
+
+/// Reads the bytes at the beginning of a text among which are, or are not, those of another one; how many.
+fn reads_span(
+    text: Text,
+    of: Text,
+    span: unsafe extern "C" fn(*const c_char, *const c_char) -> usize,
+) -> usize {
+    let call = latest();
+    // SAFETY: the program says that both are strings.
+    let natively = || unsafe { span(text.pointer().cast(), of.pointer().cast()) };
+    reads(of, usize::MAX, call);
+    announce(text, natively() + 1, false, call);
+    natively()
+}
+
+extern "C" fn strspn(text: Text, of: Text) -> usize {
+    reads_span(text, of, libc::strspn)
+}
+
+extern "C" fn strcspn(text: Text, of: Text) -> usize {
+    reads_span(text, of, libc::strcspn)
+}
+
+extern "C" fn strpbrk(text: Text, of: Text) -> Text {
+    let found = after(text, reads_span(text, of, libc::strcspn));
+    if found.get() == 0 { Guest::null() } else { found }
+}
+
+/// Reads the seconds and writes the fields of a time.
+fn splits_time(time: Guest<i64>, fields: Guest<libc::tm>) {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        let call = latest();
+        access(&mut rt, time.area(), false, call);
+        access(&mut rt, fields.area(), true, call);
+    }
+}
+
+extern "C" fn localtime_r(time: Guest<i64>, fields: Guest<libc::tm>) -> usize {
+    splits_time(time, fields);
+    // SAFETY: the program says that there are a time and fields.
+    unsafe { libc::localtime_r(time.pointer(), fields.pointer()) as usize }
+}
+
+extern "C" fn gmtime_r(time: Guest<i64>, fields: Guest<libc::tm>) -> usize {
+    splits_time(time, fields);
+    // SAFETY: the program says that there are a time and fields.
+    unsafe { libc::gmtime_r(time.pointer(), fields.pointer()) as usize }
+}
+
 /// Reads a number, and what shows that it ends there.
 fn reads_number(text: Text, base: c_int) {
     let call = latest();
@@ -242,6 +341,32 @@ extern "C" fn atoi(text: Text) -> c_int {
     reads_number(text, 10);
     // SAFETY: the program says that it is a string.
     unsafe { libc::atoi(text.pointer().cast()) }
+}
+
+extern "C" fn atol(text: Text) -> i64 {
+    reads_number(text, 10);
+    // SAFETY: the program says that it is a string.
+    unsafe { libc::atol(text.pointer().cast()) }
+}
+
+/// The same for one with a fraction.
+fn reads_fraction(text: Text) {
+    let mut end = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string, or has more than a number there.
+    unsafe { libc::strtod(text.pointer().cast(), &raw mut end) };
+    announce(text, (end as usize).saturating_sub(text.addr()) + 1, false, latest());
+}
+
+extern "C" fn atof(text: Text) -> f64 {
+    reads_fraction(text);
+    // SAFETY: the program says that it is a string.
+    unsafe { libc::atof(text.pointer().cast()) }
+}
+
+extern "C" fn strtod(text: Text, end: usize) -> f64 {
+    reads_fraction(text);
+    // SAFETY: as the program asked.
+    unsafe { libc::strtod(text.pointer().cast(), end as *mut *mut libc::c_char) }
 }
 
 extern "C" fn strtol(text: Text, end: usize, base: c_int) -> i64 {

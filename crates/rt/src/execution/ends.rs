@@ -135,6 +135,8 @@ extern "C" fn exit_at_once(code: i32) {
 
 /// The program ends with this code: a failure if it is not 0 and codes matter.
 fn end_with_code(rt: &mut Rt, code: i32, pc: usize) {
+    // Nobody gets more of it.
+    let code = code & 0xff;
     if code == 0 {
         return;
     }

@@ -7,6 +7,7 @@ use core::ffi::{CStr, c_char, c_void};
 
 use crate::Rt;
 use crate::entry::frame::{entry, latest};
+use crate::entry::guest::Guest;
 use crate::entry::native::native;
 
 /// What a thread has thrown.
@@ -124,6 +125,23 @@ extern "C-unwind" fn throw_again() {
     native!(__cxa_rethrow());
 }
 
+/// Throws what a `std::exception_ptr` keeps, of which the program passes the place.
+extern "C-unwind" fn throw_kept(kept: Guest<usize>) {
+    // SAFETY: the program calls.
+    if let Some(mut rt) = unsafe { Rt::live() }
+        && let Some(f) = find(c"_ZNKSt15__exception_ptr13exception_ptr20__cxa_exception_typeEv")
+    {
+        type KindOf = unsafe extern "C" fn(Guest<usize>) -> usize;
+        // SAFETY: the function of this name has this type.
+        let kind = unsafe { core::mem::transmute::<usize, KindOf>(f)(kept) };
+        let (object, pc) = (kept.get(), latest().pc());
+        if object != 0 && kind != 0 {
+            rt.threads.me_mut().exceptions.thrown = Some(Exception { object, kind, pc });
+        }
+    }
+    native!(_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(kept: Guest<usize>));
+}
+
 extern "C-unwind" fn begin_catch(exception: usize) -> *mut c_void {
     // SAFETY: the program calls.
     if let Some(mut rt) = unsafe { Rt::live() } {
@@ -149,4 +167,5 @@ entry! {
     __cxa_throw => throw;
     __cxa_rethrow => throw_again;
     __cxa_begin_catch => begin_catch;
+    _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE => throw_kept;
 }

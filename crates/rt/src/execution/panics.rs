@@ -110,13 +110,20 @@ impl Runtime {
 
     /// The same in parts.
     pub fn hear_parts(&mut self, fd: i32, parts: Guest<libc::iovec>, n: i32) {
-        for i in 0..usize::try_from(n).unwrap_or(0).min(1024) {
-            // SAFETY: the program passes an array of so many parts, each an address and a length.
-            let (from, len) = unsafe {
-                let part = parts.pointer().add(i).read_unaligned();
-                (Guest::at(part.iov_base as usize), part.iov_len)
-            };
+        for (from, len) in parts_of(parts, n) {
             self.hear(fd, from, len);
         }
     }
+}
+
+/// The addresses and lengths of so many parts, of which the kernel takes no more than 1,024.
+pub fn parts_of(parts: Guest<libc::iovec>, n: i32) -> Vec<(Guest<u8>, usize)> {
+    let part = |i| {
+        // SAFETY: the program passes an array of so many parts, each an address and a length.
+        unsafe {
+            let part = parts.pointer().add(i).read_unaligned();
+            (Guest::at(part.iov_base as usize), part.iov_len)
+        }
+    };
+    (0..usize::try_from(n).unwrap_or(0).min(1024)).map(part).collect()
 }

@@ -4,7 +4,7 @@
 //! thread that touches them makes them shared, and the exploration starts again, with both accesses
 //! seen. What the first thread does while there is no other, or all others were joined, is ordered.
 
-use weakspot_live::{Op, OpKind, Order, Plan, Race, Racer, Races, Step, Sync};
+use weakspot_live::{Op, OpKind, Order, Plan, Race, Racer, Races, Step, Sync, What};
 
 use crate::Runtime;
 use crate::entry::guest::Area;
@@ -84,8 +84,10 @@ impl Runtime {
 }
 
 fn description(racer: &Racer) -> String {
-    if racer.free {
-        return "free".to_owned();
+    match racer.what {
+        What::Accesses => {}
+        What::Frees => return "free".to_owned(),
+        What::Uses => return "use of an object that threads wait by".to_owned(),
     }
     let how = if racer.atomic { "atomic" } else { "plain" };
     let what = if racer.write { "store" } else { "load" };

@@ -188,6 +188,7 @@ fn take(rt: &mut Rt, align: usize, size: usize, pc: usize) -> usize {
         rt.heap.blocks.add(block, size, made);
         // Whoever freed it comes before whoever has it now.
         rt.new_for_races(block, whole);
+        rt.owners.forget(block, whole);
         return block;
     }
     let used = rt.signals().memory().saturating_add(whole);

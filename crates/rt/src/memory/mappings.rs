@@ -54,6 +54,7 @@ extern "C" fn map(addr: usize, len: usize, prot: i32, flags: i32, fd: i32, offse
         rt.mappings.0.push((got as usize, len));
         // Another thread may have unmapped what was there.
         rt.new_for_races(got as usize, len);
+        rt.owners.forget(got as usize, len);
         if flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
             // What is written there is in a file, and stays.
             let pc = rt.pc();

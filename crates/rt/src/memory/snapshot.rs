@@ -57,7 +57,8 @@ fn mapping(line: &str) -> Option<Mapping> {
     let (start, end) = words.next()?.split_once('-')?;
     let rights = words.next()?.as_bytes();
     let path = words.nth(3).unwrap_or("").trim_start();
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path).to_owned();
+    // Linux writes it so that each file has one line.
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path).replace("\\012", "\n");
     Some(Mapping {
         start: usize::from_str_radix(start, 16).ok()?,
         end: usize::from_str_radix(end, 16).ok()?,

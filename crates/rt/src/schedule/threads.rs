@@ -1,7 +1,7 @@
 //! The threads of an execution: what is known of each.
 
 use weakspot_live::wire::Awaited;
-use weakspot_live::{Next, OpKind};
+use weakspot_live::{Agent, Next, OpKind};
 
 use crate::Runtime;
 use crate::access::pending::Pending;
@@ -146,6 +146,18 @@ pub enum Patience {
     Timed,
     /// It goes on when nobody else can do anything.
     Last,
+}
+
+impl Runtime {
+    /// Whether a thread waits by bytes of an object for what does not hold as things are.
+    pub fn is_kept_by(&self, object: Area, t: usize) -> bool {
+        let next = self.scheduler.next().iter().find(|n| n.agent == Agent::thread(t as u16));
+        let waits = next.is_some_and(|n| {
+            let at = (n.op.addr as usize).wrapping_sub(object.addr());
+            n.op.kind == OpKind::Acquire && at < object.len() as usize
+        });
+        waits && self.threads.get(t).until.is_some_and(|until| !until.holds(self, t))
+    }
 }
 
 /// What the kind of a step depends on, which is known only when the step is taken.

@@ -20,7 +20,7 @@ use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::waits::done_with;
 use crate::{Rt, Runtime};
 
-const BARRIER: u32 = 32;
+pub(super) const BARRIER: u32 = 32;
 
 /// Stands for all barriers at which it matters who is the last: no program has anything there.
 const LAST_ONES: Area = Area::nowhere(0x1018, 8);
@@ -78,23 +78,19 @@ impl Runtime {
 /// A barrier, in the place of glibc's.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Barrier {
+pub(super) struct Barrier {
     size: u32,
     arrived: u32,
     round: u32,
 }
 
-stand_in! {
-    fn pthread_barrier_init(rt, barrier: Guest<Barrier>, attributes: usize, n: u32) -> i32 {
-        let _ = attributes;
-        if n == 0 {
-            return libc::EINVAL;
-        }
-        barrier.set(Barrier { size: n, arrived: 0, round: 0 });
-        rt.barriers.made(barrier.addr());
-        0
-    }
+/// A new barrier for so many threads.
+pub(super) fn make(rt: &mut Runtime, barrier: Guest<Barrier>, size: u32) {
+    barrier.set(Barrier { size, arrived: 0, round: 0 });
+    rt.barriers.made(barrier.addr());
+}
 
+stand_in! {
     /// Who was let go may still be on the way.
     fn pthread_barrier_destroy(rt, barrier: Guest<Barrier>) -> i32 {
         let pc = rt.pc();

@@ -37,10 +37,16 @@ pub(super) fn me(rt: &Runtime) -> u32 {
     rt.threads.current() as u32 + 1
 }
 
+/// The current thread has the lock there. Locks say so themselves, but what was there before may look like one that is held.
+pub(super) fn taken(rt: &mut Runtime, addr: usize) {
+    let me = rt.threads.current();
+    rt.owners.take(addr, me);
+}
+
 /// The current thread has taken or freed a lock, or has found that it cannot.
 pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
     // An attempt that failed says nothing about what others did.
-    let sync = if op.kind == OpKind::Compare { Sync::Nothing } else { Sync::Usual };
+    let sync = if op.kind == OpKind::Compare { Sync::Use } else { Sync::Lock };
     done_with(rt, op, pc, sync);
 }
 
@@ -149,6 +155,7 @@ pub fn relock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) {
 
 fn take(rt: &mut Runtime, mutex: Guest<Mutex>, pc: usize) {
     mutex.set(Mutex { held: 1, count: 1, owner: me(rt), ..mutex.get() });
+    taken(rt, mutex.addr());
     done(rt, op(OpKind::Acquire, mutex, MUTEX), pc);
 }
 
@@ -201,6 +208,7 @@ pub fn unlock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) -> i32 {
         misuse(rt, mutex.addr(), pc, &text);
     }
     mutex.set(Mutex { held: 0, count: 0, owner: 0, ..mutex.get() });
+    rt.owners.free(mutex.addr());
     done(rt, op, pc);
     0
 }

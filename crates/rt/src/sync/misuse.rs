@@ -22,6 +22,11 @@ impl Destroyed {
     pub fn clear(&mut self) {
         self.0.clear();
     }
+
+    /// The object there is made again.
+    pub fn forget(&mut self, addr: usize) {
+        self.0.retain(|d| d.0 != addr);
+    }
 }
 
 /// The current thread has destroyed an object.

@@ -4,6 +4,7 @@
 pub mod barriers;
 pub mod c11;
 pub mod futex;
+mod initial;
 pub mod keys;
 pub mod locks;
 pub mod misuse;

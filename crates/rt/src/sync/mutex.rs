@@ -46,6 +46,8 @@ pub struct RwLock {
 
 /// How many bytes it has.
 pub(super) const RW_LOCK: u32 = 56;
+/// What says that a read-write lock or a spin lock was destroyed.
+pub(super) const GONE: u32 = 0x5eed_dead;
 /// How many bytes a spin lock has.
 pub(super) const SPIN_LOCK: u32 = 4;
 
@@ -59,17 +61,18 @@ pub fn owner_of(op: Op) -> Option<usize> {
                 Guest::<Mutex>::at(addr).given().map(Guest::get).filter(|m| m.held != 0)?.owner
             }
             RW_LOCK => Guest::<RwLock>::at(addr).get().writer,
-            SPIN_LOCK => Guest::<u32>::at(addr).get(),
+            SPIN_LOCK => Some(Guest::<u32>::at(addr).get()).filter(|&held| held != GONE)?,
             _ => return None,
         }
     };
     (number as usize).checked_sub(1)
 }
 
-/// Who holds which locks of Rust, by their addresses. Only whoever has taken one can free it: its guard cannot be
+/// Who holds which locks, by their addresses. Only whoever has taken one of Rust can free it: its guard cannot be
 /// sent to another thread.
 pub struct Owners {
-    /// Mutexes, and read-write locks that are taken for writing, with their threads.
+    /// Mutexes, spin locks and read-write locks, with their threads; of several that read, the last one to come. Those of
+    /// Rust only if they are taken for writing.
     held: Vec<(usize, usize)>,
     /// Read-write locks that were not free for a thread that wants to write, once for each.
     wanted: Vec<usize>,
@@ -116,6 +119,11 @@ impl Owners {
     /// One is free, or it is not known any more who has it.
     pub fn free(&mut self, addr: usize) {
         self.held.retain(|(known, _)| *known != addr);
+    }
+
+    /// What was in these bytes is gone.
+    pub fn forget(&mut self, addr: usize, len: usize) {
+        self.held.retain(|(known, _)| !(addr..addr.saturating_add(len)).contains(known));
     }
 
     /// Who holds one, as far as that is known.

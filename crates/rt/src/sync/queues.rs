@@ -42,6 +42,8 @@ pub struct Waiting {
     pub(super) granted: bool,
     /// The condition variable of Rust that it has just changed, so as to wake those who wait for it.
     pub(super) notifies: Option<usize>,
+    /// The mutex that it takes again when it was woken on a condition variable.
+    pub(super) mutex: usize,
     /// A barrier, and its round.
     pub barrier: usize,
     pub(super) round: u32,

@@ -6,14 +6,15 @@ use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
 use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
-use crate::sync::locks::{attempt, done, done_with, free_word, me, op, try_step, turn, wait_for};
+use crate::sync::locks::{
+    attempt, done, done_with, free_word, me, op, taken, try_step, turn, wait_for,
+};
 use crate::sync::misuse::{destroyed, misuse};
-use crate::sync::mutex::{RW_LOCK, RwLock, SPIN_LOCK};
+use crate::sync::mutex::{GONE, RW_LOCK, RwLock, SPIN_LOCK};
 use crate::{Rt, Runtime};
 
 /// The flags of a lock that readers wait for while a writer does, even if they have it already.
 const WRITERS_FIRST: u32 = 2;
-const GONE: u32 = 0x5eed_dead;
 
 fn can_read(lock: Guest<RwLock>) -> bool {
     lock.get().writer == 0
@@ -83,7 +84,8 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
     } else {
         RwLock { readers: state.readers + 1, ..state }
     });
-    let sync = if write { Sync::Usual } else { Sync::Reader };
+    taken(rt, lock.addr());
+    let sync = if write { Sync::Lock } else { Sync::Reader };
     done_with(rt, op(OpKind::Acquire, lock, RW_LOCK), pc, sync);
     0
 }
@@ -163,36 +165,45 @@ stand_in! {
         } else {
             RwLock { readers: state.readers.saturating_sub(1), ..state }
         });
-        let sync = if state.writer != 0 { Sync::Usual } else { Sync::Reader };
+        if state.readers <= 1 {
+            rt.owners.free(lock.addr());
+        }
+        let sync = if state.writer != 0 { Sync::Lock } else { Sync::Reader };
         done_with(rt, op(OpKind::Release, lock, RW_LOCK), pc, sync);
         0
+    }
+}
+
+fn spin_usable(rt: &mut Rt, lock: Guest<u32>, what: &str, pc: usize) {
+    if lock.get() == GONE {
+        misuse(rt, lock.addr(), pc, &format!("{what} a spin lock that was destroyed"));
     }
 }
 
 // Spin locks are one word: 0 when free, which is not what glibc writes into them, otherwise the number of their owner
 // plus one.
 stand_in! {
-    fn pthread_spin_init(_rt, lock: Guest<u32>, shared: i32) -> i32 {
-        let _ = shared;
-        lock.set(0);
-        0
-    }
-
     fn pthread_spin_destroy(rt, lock: Guest<u32>) -> i32 {
         let pc = rt.pc();
         turn(rt, op(OpKind::Update, lock, SPIN_LOCK), pc);
+        spin_usable(rt, lock, "destroys", pc);
         if lock.get() != 0 {
             misuse(rt, lock.addr(), pc, "destroys a spin lock that is held");
         }
+        lock.set(GONE);
+        destroyed(rt, lock.addr(), pc);
         0
     }
 
     fn pthread_spin_lock(rt, lock: Guest<u32>) -> i32 {
         let call = rt.call();
         let op = op(OpKind::Acquire, lock, SPIN_LOCK);
-        let free = Question::about(lock, |lock: Guest<u32>| lock.get() == 0);
+        // One that was destroyed is nothing to wait for.
+        let free = Question::about(lock, |lock: Guest<u32>| matches!(lock.get(), 0 | GONE));
         wait_for(rt, op, free, Patience::Endless, call);
+        spin_usable(rt, lock, "locks", call.pc());
         lock.set(me(rt));
+        taken(rt, lock.addr());
         done(rt, op, call.pc());
         0
     }
@@ -200,11 +211,13 @@ stand_in! {
     fn pthread_spin_trylock(rt, lock: Guest<u32>) -> i32 {
         let call = rt.call();
         try_step(rt, op(OpKind::Update, lock, SPIN_LOCK), free_word(lock), call);
+        spin_usable(rt, lock, "locks", call.pc());
         if lock.get() != 0 {
             done(rt, op(OpKind::Compare, lock, SPIN_LOCK), call.pc());
             return libc::EBUSY;
         }
         lock.set(me(rt));
+        taken(rt, lock.addr());
         done(rt, op(OpKind::Acquire, lock, SPIN_LOCK), call.pc());
         0
     }
@@ -213,6 +226,7 @@ stand_in! {
         let pc = rt.pc();
         let op = op(OpKind::Release, lock, SPIN_LOCK);
         turn(rt, op, pc);
+        spin_usable(rt, lock, "unlocks", pc);
         if lock.get() == 0 {
             misuse(rt, lock.addr(), pc, "unlocks a spin lock that nobody holds");
         }
@@ -221,6 +235,7 @@ stand_in! {
             misuse(rt, lock.addr(), pc, &text);
         }
         lock.set(0);
+        rt.owners.free(lock.addr());
         done(rt, op, pc);
         0
     }

@@ -23,13 +23,13 @@ use crate::sync::mutex::Mutex;
 use crate::sys;
 use crate::{Rt, Runtime};
 
-const CONDITION: u32 = 48;
-const SEMAPHORE: u32 = 32;
+pub(super) const CONDITION: u32 = 48;
+pub(super) const SEMAPHORE: u32 = 32;
 
 /// The current thread has taken a step on an object that others wait for.
 fn done(rt: &mut Runtime, op: Op, pc: usize) {
     // An attempt that failed says nothing about what others did.
-    let sync = if op.kind == OpKind::Compare { Sync::Nothing } else { Sync::Usual };
+    let sync = if op.kind == OpKind::Compare { Sync::Use } else { Sync::Lock };
     done_with(rt, op, pc, sync);
 }
 
@@ -56,7 +56,7 @@ pub(super) fn entered(rt: &mut Runtime, op: Op, patience: Patience, pc: usize) {
         rt.threads.me_mut().spin.changed();
         kind = OpKind::Release;
     }
-    let event = Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(Sync::Nothing);
+    let event = Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(Sync::Use);
     let commutes = rt.waits_commute();
     rt.record(if commutes { event.seen_as(OpKind::Compare) } else { event });
 }
@@ -166,6 +166,13 @@ pub fn condition_destroy(rt: &mut Rt, condition: Condition, pc: usize) {
     destroyed(rt, queue, pc);
 }
 
+/// Whether somebody who was not woken waits on a condition variable with another mutex.
+fn waits_with_another(rt: &Runtime, queue: usize, mutex: usize) -> bool {
+    let others = rt.threads.iter().map(|t| &t.waiting);
+    let different = others.filter(|w| w.is_in(queue) && w.mutex != mutex).count();
+    different > rt.wake_ups.of(queue) as usize
+}
+
 /// Waits on a condition variable.
 pub fn condition_wait(
     rt: &mut Rt,
@@ -179,7 +186,12 @@ pub fn condition_wait(
     let enter = entering(rt, update);
     step(rt, enter);
     usable(rt, condition, "waits on", pc);
+    if waits_with_another(rt, queue, mutex.addr()) {
+        let text = "waits on a condition variable with another mutex than others do";
+        misuse(rt, queue, pc, text);
+    }
     rt.enter_queue(queue);
+    rt.threads.me_mut().waiting.mutex = mutex.addr();
     entered(rt, update, patience, pc);
     let error = locks::unlock(rt, mutex, pc);
     if error != 0 {
@@ -208,7 +220,7 @@ pub fn condition_wake(rt: &mut Rt, condition: Condition, n: u32) {
     rt.threads.me_mut().spin.changed();
     // How many it may wake tells it from those who wait.
     let event = Event::new(op, Order::SeqCst, pc).with(u64::from(n), None);
-    rt.record(event.orders(Sync::Nothing));
+    rt.record(event.orders(Sync::Use));
 }
 
 stand_in! {
@@ -248,7 +260,7 @@ stand_in! {
 }
 
 /// A semaphore: how often it can be taken.
-type Semaphore = Guest<u32>;
+pub(super) type Semaphore = Guest<u32>;
 
 fn is_positive(semaphore: Semaphore) -> bool {
     semaphore.get() > 0

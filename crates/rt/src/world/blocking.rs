@@ -13,6 +13,7 @@ use crate::entry::guest::{Area, Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::{refuse, refused};
 use crate::execution::monitors::Event;
+use crate::execution::panics::parts_of;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
 use crate::sys;
@@ -124,7 +125,6 @@ macro_rules! blocking {
 }
 
 blocking! {
-    readv, libc::POLLIN, (to: usize, n: i32) -> isize;
     recvfrom, libc::POLLIN, (to: usize, len: usize, flags: i32, addr: usize, n: usize) -> isize;
     recvmsg, libc::POLLIN, (message: usize, flags: i32) -> isize;
     sendto, libc::POLLOUT, (from: usize, len: usize, flags: i32, addr: usize, n: u32) -> isize;
@@ -170,6 +170,31 @@ stand_in! {
     fn read(rt, fd: i32, to: Guest<u8>, len: usize) -> isize {
         before(rt, fd, libc::POLLIN, "read");
         receive(rt, to, len, |to| native!(read(fd: i32, to: Guest<u8>, len: usize) -> isize))
+    }
+
+    fn readv(rt, fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize {
+        before(rt, fd, libc::POLLIN, "readv");
+        let all = parts_of(parts, n);
+        let Some(len) = all.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.1)) else {
+            return native!(readv(fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize);
+        };
+        let mut bytes: Vec<u8> = Vec::new();
+        if len == 0 || usize::try_from(n) != Ok(all.len()) || bytes.try_reserve_exact(len).is_err() {
+            return native!(readv(fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize);
+        }
+        // SAFETY: there is that much room.
+        let here: Guest<u8> = unsafe { Guest::at(bytes.as_mut_ptr() as usize) };
+        let got = native!(read(fd: i32, here: Guest<u8>, len: usize) -> isize);
+        let call = rt.call();
+        let (mut from, mut left) = (here.addr(), usize::try_from(got).unwrap_or(0));
+        for (to, room) in all {
+            let n = room.min(left);
+            access(rt, area(to, n), true, call);
+            // SAFETY: so many bytes have come, and the program wants its own to be overwritten.
+            unsafe { (from as *const u8).copy_to(to.pointer(), n) };
+            (from, left) = (from + n, left - n);
+        }
+        got
     }
 
     fn recv(rt, fd: i32, to: Guest<u8>, len: usize, flags: i32) -> isize {

@@ -7,7 +7,7 @@ use weakspot_live::{Op, OpKind};
 
 use crate::access::plain::access;
 use crate::entry::frame::stand_in;
-use crate::entry::guest::Guest;
+use crate::entry::guest::{Area, Guest};
 use crate::entry::native::native;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
@@ -226,15 +226,22 @@ stand_in! {
 
     fn getrandom(rt, to: Guest<u8>, len: usize, flags: u32) -> isize {
         let _ = flags;
-        rt.threads.me_mut().spin.asks();
-        rt.clock.fill(to, len)
+        fills(rt, to, len)
     }
 
     fn getentropy(rt, to: Guest<u8>, len: usize) -> i32 {
-        rt.threads.me_mut().spin.asks();
-        rt.clock.fill(to, len);
+        fills(rt, to, len);
         0
     }
+}
+
+/// Fills bytes of the program with random ones.
+fn fills(rt: &mut Rt, to: Guest<u8>, len: usize) -> isize {
+    let call = rt.call();
+    rt.threads.me_mut().spin.asks();
+    // SAFETY: the program says that it has so many bytes there.
+    access(rt, unsafe { Area::at(to.addr(), len) }, true, call);
+    rt.clock.fill(to, len)
 }
 
 /// Functions of libc that return another number each time: what they keep is memory of their own, which is

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
+#include <time.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -74,6 +75,65 @@ static void waited_at(void) {
     pthread_create(&t, 0, waits_at, 0);
     pthread_barrier_destroy(&barrier);
 }
+static void spin_ended(void) {
+    pthread_spin_init(&spin, 0);
+    pthread_spin_destroy(&spin);
+    pthread_spin_lock(&spin);
+}
+
+// Initialised while others use it, which is seen in one order or the other.
+static sem_t semaphore;
+static void *locks_spin(void *arg) { pthread_spin_lock(&spin); pthread_spin_unlock(&spin); return arg; }
+static void *locks_rw(void *arg) { pthread_rwlock_rdlock(&rw); pthread_rwlock_unlock(&rw); return arg; }
+static void *signals(void *arg) { pthread_cond_signal(&condition); return arg; }
+static void *posts(void *arg) { sem_post(&semaphore); return arg; }
+static void *sleeps(void *arg) {
+    struct timespec until = {0};
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&condition, &mutex, &until);
+    pthread_mutex_unlock(&mutex);
+    return arg;
+}
+static void init(void) { pthread_mutex_init(&mutex, 0); }
+static void init_c11(void) { mtx_init((mtx_t *)&mutex, mtx_plain); }
+static void init_spin(void) { pthread_spin_init(&spin, 0); }
+static void init_rw(void) { pthread_rwlock_init(&rw, 0); }
+static void init_condition(void) { pthread_cond_init(&condition, 0); }
+static void init_condition_c11(void) { cnd_init((cnd_t *)&condition); }
+static void init_semaphore(void) { sem_init(&semaphore, 0, 1); }
+static void init_barrier(void) { pthread_barrier_init(&barrier, 0, 1); }
+static void *waits_there(void *arg) { pthread_barrier_wait(&barrier); return arg; }
+static void late(void) { with(locks, 0, init); }
+static void late_c11(void) { with(locks, 0, init_c11); }
+static void late_spin(void) { with(locks_spin, 0, init_spin); }
+static void late_rw(void) { with(locks_rw, 0, init_rw); }
+static void late_condition(void) { with(signals, 0, init_condition); }
+static void late_condition_c11(void) { with(signals, 0, init_condition_c11); }
+static void late_semaphore(void) { with(posts, 0, init_semaphore); }
+static void late_barrier(void) { with(waits_there, 0, init_barrier); }
+static void twice_at_once(void) {
+    pthread_t t;
+    pthread_create(&t, 0, (void *(*)(void *))(void *)init, 0);
+    init();
+    pthread_join(t, 0);
+}
+static void init_held(void) { pthread_mutex_lock(&mutex); init(); }
+static void init_freed(void) {
+    pthread_mutex_t *m = malloc(sizeof *m);
+    free(m);
+    pthread_mutex_init(m, 0);
+}
+static void init_outside(void) { pthread_cond_init(malloc(sizeof(int)), 0); }
+static void init_waited_on(void) { with(sleeps, 0, init_condition); }
+
+static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+static void *waits_with_other(void *arg) {
+    pthread_mutex_lock(&other);
+    pthread_cond_wait(&condition, &other);
+    pthread_mutex_unlock(&other);
+    return arg;
+}
+static void two_mutexes(void) { with(waits, 0, (void (*)(void))(void *)waits_with_other); }
 static void spin_not_locked(void) { pthread_spin_init(&spin, 0); pthread_spin_unlock(&spin); }
 
 int main(void) {

@@ -145,6 +145,101 @@ static void readers(void) {
     pthread_rwlock_destroy(&rw);
 }
 
+// Who gets a lock from another by a lock comes after it was initialised.
+static struct counted *made;
+static void *makes(void *arg) {
+    struct counted *c = malloc(sizeof *c);
+    pthread_mutex_init(&c->mutex, 0);
+    c->users = 2;
+    pthread_mutex_lock(&mutex);
+    made = c;
+    pthread_cond_signal(&condition);
+    pthread_mutex_unlock(&mutex);
+    leaves(c);
+    return arg;
+}
+static void handed(void) {
+    pthread_t t = start(makes, 0);
+    pthread_mutex_lock(&mutex);
+    while (!made) pthread_cond_wait(&condition, &mutex);
+    pthread_mutex_unlock(&mutex);
+    leaves(made);
+    pthread_join(t, 0);
+}
+
+// Threads with locks of their own, in memory that they get again.
+static void *has_own(void *arg) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_t here, *there = malloc(sizeof *there);
+        sem_t s;
+        pthread_mutex_init(&here, 0);
+        pthread_mutex_init(there, 0);
+        sem_init(&s, 0, 1);
+        pthread_mutex_lock(&here);
+        pthread_mutex_lock(there);
+        sem_wait(&s);
+        pthread_mutex_unlock(there);
+        pthread_mutex_unlock(&here);
+        pthread_mutex_destroy(&here);
+        pthread_mutex_destroy(there);
+        sem_destroy(&s);
+        free(there);
+    }
+    return arg;
+}
+static void own(void) {
+    pthread_t t = start(has_own, 0);
+    has_own(0);
+    pthread_join(t, 0);
+}
+
+// A function returns while its variable is locked, and is called again.
+__attribute__((noinline)) static void locks_and_returns(void) {
+    pthread_mutex_t m;
+    pthread_mutex_init(&m, 0);
+    pthread_mutex_lock(&m);
+    __asm__ volatile("" ::"r"(&m));
+}
+static void left_behind(void) {
+    pthread_t t = start(reads, 0);
+    locks_and_returns();
+    locks_and_returns();
+    pthread_join(t, 0);
+}
+
+// Waits with one mutex are over before others begin with another.
+static pthread_mutex_t second = PTHREAD_MUTEX_INITIALIZER;
+static void *waits_with_second(void *arg) {
+    pthread_mutex_lock(&second);
+    while (ready < 2) pthread_cond_wait(&condition, &second);
+    pthread_mutex_unlock(&second);
+    return arg;
+}
+static void one_after_other(void) {
+    pthread_t t = start(waits, 0);
+    pthread_mutex_lock(&mutex);
+    ready = 1;
+    pthread_cond_broadcast(&condition);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(t, 0);
+    t = start(waits_with_second, 0);
+    pthread_mutex_lock(&second);
+    ready = 2;
+    pthread_cond_broadcast(&condition);
+    pthread_mutex_unlock(&second);
+    pthread_join(t, 0);
+}
+
+static pthread_spinlock_t spin;
+static void *spins(void *arg) { pthread_spin_lock(&spin); pthread_spin_unlock(&spin); return arg; }
+static void spin_again(void) {
+    pthread_spin_init(&spin, 0);
+    pthread_join(start(spins, 0), 0);
+    pthread_spin_destroy(&spin);
+    pthread_spin_init(&spin, 0);
+    pthread_join(start(spins, 0), 0);
+}
+
 int main(void) {
     CASE();
     return 0;

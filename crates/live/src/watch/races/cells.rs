@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::What;
 use super::clock::Clock;
 
 /// All cells.
@@ -37,8 +38,8 @@ pub(super) struct Access {
     pub(super) thread: u16,
     pub(super) write: bool,
     pub(super) atomic: bool,
-    /// Whether it frees the bytes.
-    pub(super) free: bool,
+    /// What it does.
+    pub(super) what: What,
     /// Which bytes of the cell.
     pub(super) mask: u8,
     /// How many bytes in all.

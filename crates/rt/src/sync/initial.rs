@@ -1,0 +1,101 @@
+//! Objects that threads wait by are made.
+//!
+//! To make one is a plain store to it. Nothing of it is ordered, so that others may use it only when they know by something
+//! else that it is there: a use that comes too early is a data race. One that somebody holds or waits for cannot be made again.
+
+use weakspot_live::OpKind;
+
+use crate::access::plain::access;
+use crate::entry::frame::stand_in;
+use crate::entry::guest::{Area, Guest};
+use crate::entry::native::native;
+use crate::memory::frames::stack_of;
+use crate::report::thread_name;
+use crate::sync::barriers::{BARRIER, Barrier, make};
+use crate::sync::locks::{area_of, op};
+use crate::sync::misuse::misuse;
+use crate::sync::mutex::{MUTEX, Mutex, RW_LOCK, RwLock, SPIN_LOCK};
+use crate::sync::waits::{CONDITION, Condition, SEMAPHORE, Semaphore};
+use crate::{Rt, Runtime};
+
+/// The current thread makes an object of so many bytes; when this returns, it writes them.
+fn initialise<T: Copy>(rt: &mut Rt, object: Guest<T>, len: u32, name: &str) {
+    let (call, addr) = (rt.call(), object.addr());
+    let area = area_of(op(OpKind::Write, object, len));
+    // Those who use it do not say which bytes they touch, so that nobody would learn that they are shared.
+    if !rt.threads.alone() && rt.config.filter && !rt.shadow.is_shared(area) {
+        rt.shadow.set_shared(addr, len as usize);
+        rt.learn(addr, len as usize);
+    }
+    access(rt, area, true, call);
+    // On the stack of its owner, one that was not freed may be a variable of a function that has returned, and what is
+    // there now another.
+    if rt.owners.of(addr).is_some_and(|owner| stack_of(addr) != Some(owner)) {
+        misuse(rt, addr, call.pc(), &format!("initialises {name} that is held"));
+    }
+    if let Some(waiting) = waits_by(rt, area) {
+        let text = format!("initialises {name} that {} waits for", thread_name(waiting));
+        misuse(rt, addr, call.pc(), &text);
+    }
+    rt.destroyed.forget(addr);
+}
+
+/// A thread that waits by an object, and cannot go on as things are.
+fn waits_by(rt: &Runtime, object: Area) -> Option<usize> {
+    let waiting = |t: &usize| {
+        let waiting = &rt.threads.get(*t).waiting;
+        waiting.is_in(object.addr()) && !waiting.is_woken()
+    };
+    let mut others = (0..rt.threads.count()).filter(|t| *t != rt.threads.current());
+    others.find(|t| waiting(t) || rt.is_kept_by(object, *t))
+}
+
+stand_in! {
+    fn pthread_mutex_init(rt, mutex: Guest<Mutex>, attributes: usize) -> i32 {
+        initialise(rt, mutex, MUTEX, "a mutex");
+        native!(pthread_mutex_init(mutex: Guest<Mutex>, attributes: usize) -> i32)
+    }
+
+    fn mtx_init(rt, mutex: Guest<Mutex>, kind: i32) -> i32 {
+        initialise(rt, mutex, MUTEX, "a mutex");
+        native!(mtx_init(mutex: Guest<Mutex>, kind: i32) -> i32)
+    }
+
+    fn pthread_rwlock_init(rt, lock: Guest<RwLock>, attributes: usize) -> i32 {
+        initialise(rt, lock, RW_LOCK, "a read-write lock");
+        native!(pthread_rwlock_init(lock: Guest<RwLock>, attributes: usize) -> i32)
+    }
+
+    fn pthread_cond_init(rt, condition: Condition, attributes: usize) -> i32 {
+        initialise(rt, condition, CONDITION, "a condition variable");
+        native!(pthread_cond_init(condition: Condition, attributes: usize) -> i32)
+    }
+
+    fn cnd_init(rt, condition: Condition) -> i32 {
+        initialise(rt, condition, CONDITION, "a condition variable");
+        native!(cnd_init(condition: Condition) -> i32)
+    }
+
+    fn sem_init(rt, semaphore: Semaphore, shared: i32, value: u32) -> i32 {
+        initialise(rt, semaphore, SEMAPHORE, "a semaphore");
+        native!(sem_init(semaphore: Semaphore, shared: i32, value: u32) -> i32)
+    }
+
+    fn pthread_barrier_init(rt, barrier: Guest<Barrier>, attributes: usize, n: u32) -> i32 {
+        let _ = attributes;
+        if n == 0 {
+            return libc::EINVAL;
+        }
+        initialise(rt, barrier, BARRIER, "a barrier");
+        make(rt, barrier, n);
+        0
+    }
+
+    /// glibc would write that it is free in its own way.
+    fn pthread_spin_init(rt, lock: Guest<u32>, shared: i32) -> i32 {
+        let _ = shared;
+        initialise(rt, lock, SPIN_LOCK, "a spin lock");
+        lock.set(0);
+        0
+    }
+}
