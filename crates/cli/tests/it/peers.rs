@@ -138,6 +138,11 @@ static void *add(void *a) {
         "__VERIFIER_thread_t one = __VERIFIER_spawn(add, &n);
     __VERIFIER_thread_t two = __VERIFIER_spawn_symmetric(add, &n, one);
     assert(__VERIFIER_join(one) == &n);
+    int *_Atomic place = malloc(sizeof *place);
+    __VERIFIER_hp_t *hp = __VERIFIER_hp_alloc();
+    int *got = __VERIFIER_hp_protect(hp, &place);
+    __VERIFIER_hp_retire(got); *got = 1;
+    __VERIFIER_hp_clear(hp); __VERIFIER_hp_free(hp);
     __VERIFIER_join_symmetric(two);
     assert(n == 2);",
     );
