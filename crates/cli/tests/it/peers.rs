@@ -254,6 +254,7 @@ fn what_may_be_exchanged() {
             "#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 {declared}
 void *p(void *a) {{ long n = (long)a; {code} return 0; }}
 int main(void) {{
@@ -288,6 +289,14 @@ int main(void) {{
             "",
         ),
         // More threads come than the barrier waits for, so that it matters who meets whom.
+        // What only a check for errors looks at is the same for all.
+        (
+            "meets_checked",
+            "int r = pthread_barrier_wait(&meet); if (r && r != PTHREAD_BARRIER_SERIAL_THREAD) abort(); y[n] = 1;",
+            barrier.clone(),
+            "(1 execution",
+            "",
+        ),
         (
             "meets_others",
             "pthread_barrier_wait(&meet); if (n == 0) pthread_barrier_wait(&meet);",
