@@ -226,7 +226,9 @@ impl Races {
                 }
                 self.release(step, order, Turn::Addition);
             }
-            (OpKind::Acquire, Sync::Reader) => self.acquire(step, Order::SeqCst, From::Writers),
+            (OpKind::Share, _) | (OpKind::Acquire, Sync::Reader) => {
+                self.acquire(step, Order::SeqCst, From::Writers)
+            }
             (OpKind::Acquire, _) => self.acquire(step, Order::SeqCst, From::Everybody),
             (OpKind::Release, Sync::Reader) => self.release(step, Order::SeqCst, Turn::Reader),
             (OpKind::Release, _) => self.release(step, Order::SeqCst, Turn::Usual),

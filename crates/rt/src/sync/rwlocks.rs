@@ -1,9 +1,13 @@
 //! Read-write locks and spin locks.
+//!
+//! Nobody can tell in which order readers take a lock and free it. So these steps may be exchanged with each other, but not
+//! with those of writers. An attempt that may fail, or one that ends at a time, is in an order with all others.
 
-use weakspot_live::{OpKind, Sync};
+use weakspot_live::{OpKind, Order, Sync};
 
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
+use crate::execution::monitors::Event;
 use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
 use crate::sync::locks::{attempt, done, done_with, free_word, me, op, try_step, turn, wait_for};
@@ -67,7 +71,8 @@ fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
     if lock.get().writer == me {
         return libc::EDEADLK;
     }
-    let acquire = op(OpKind::Acquire, lock, RW_LOCK);
+    let shares = !write && patience == Patience::Endless && rt.lets_steps_commute();
+    let acquire = op(if shares { OpKind::Share } else { OpKind::Acquire }, lock, RW_LOCK);
     let got = wait_for(rt, acquire, Question::about(lock, free), patience, call);
     usable(rt, lock, "locks", call.pc());
     if !got {
@@ -83,9 +88,24 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
     } else {
         RwLock { readers: state.readers + 1, ..state }
     });
-    let sync = if write { Sync::Usual } else { Sync::Reader };
-    done_with(rt, op(OpKind::Acquire, lock, RW_LOCK), pc, sync);
+    done_as(rt, OpKind::Acquire, lock, pc, write);
     0
+}
+
+/// The current thread has taken or freed a lock.
+fn done_as(rt: &mut Runtime, kind: OpKind, lock: Guest<RwLock>, pc: usize, write: bool) {
+    let op = op(kind, lock, RW_LOCK);
+    if write || !rt.lets_steps_commute() {
+        let sync = if write { Sync::Usual } else { Sync::Reader };
+        return done_with(rt, op, pc, sync);
+    }
+    let spin = &mut rt.threads.me_mut().spin;
+    if kind == OpKind::Acquire {
+        spin.locked()
+    } else {
+        spin.unlocked()
+    }
+    rt.record_unordered(Event::new(op, Order::SeqCst, pc).orders(Sync::Reader));
 }
 
 stand_in! {
@@ -147,7 +167,11 @@ stand_in! {
     fn pthread_rwlock_unlock(rt, lock: Guest<RwLock>) -> i32 {
         let pc = rt.pc();
         // When a reader leaves, another could have come before.
-        let kind = if lock.get().writer != 0 { OpKind::Release } else { OpKind::Update };
+        let kind = match lock.get().writer {
+            0 if rt.lets_steps_commute() => OpKind::Add,
+            0 => OpKind::Update,
+            _ => OpKind::Release,
+        };
         turn(rt, op(kind, lock, RW_LOCK), pc);
         usable(rt, lock, "unlocks", pc);
         let state = lock.get();
@@ -163,8 +187,7 @@ stand_in! {
         } else {
             RwLock { readers: state.readers.saturating_sub(1), ..state }
         });
-        let sync = if state.writer != 0 { Sync::Usual } else { Sync::Reader };
-        done_with(rt, op(OpKind::Release, lock, RW_LOCK), pc, sync);
+        done_as(rt, OpKind::Release, lock, pc, state.writer != 0);
         0
     }
 }

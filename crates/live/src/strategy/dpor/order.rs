@@ -168,7 +168,7 @@ impl Order {
         let index = self.clock[slot] + 1;
         self.clock[slot] = index;
         self.enabled_by(agent, op, previous);
-        if op.kind == OpKind::Acquire {
+        if op.takes() {
             self.waited_for((agent, op), at);
         }
         self.conflicts_of((agent, op), at, slot);
@@ -336,9 +336,9 @@ impl Order {
         for &earlier in &found {
             let step = self.steps[earlier as usize];
             if self.clock[usize::from(step.slot)] < step.index {
-                self.blurred |= blurs(op, step.op, OpKind::Acquire);
-                self.mixed |= blurs(op, step.op, OpKind::Compare);
-                if usize::from(step.slot) != slot && op.kind != OpKind::Acquire {
+                self.blurred |= blurs(op, step.op, Op::takes);
+                self.mixed |= blurs(op, step.op, |op| op.kind == OpKind::Compare);
+                if usize::from(step.slot) != slot && !op.takes() {
                     self.races.push(Race { first: earlier, second: at, needs: NONE });
                 }
                 self.join(earlier);
@@ -374,7 +374,7 @@ impl Order {
                 if only.is_none_or(|t| !earlier.writes() && agent.of() == t) {
                     self.found.push(step);
                 }
-                if earlier.writes() && earlier.kind != OpKind::Add && covers(earlier, op, word) {
+                if earlier.writes() && !earlier.commutes() && covers(earlier, op, word) {
                     if !op.writes() || !agent.is_buffer() || only.is_some_and(|t| t != agent.of()) {
                         return;
                     }
@@ -402,7 +402,8 @@ impl Order {
                 continue;
             }
             if self.clock[usize::from(slot)] >= index {
-                if earlier.writes() {
+                // What commutes does not come after what is like it.
+                if earlier.writes() && !earlier.commutes() {
                     return;
                 }
                 continue;
@@ -455,10 +456,10 @@ impl Order {
         }
     }
 
-    /// Whether an access is an addition, or the last one that writes before it is.
+    /// Whether an access is an addition or the like, or the last one that writes before it is.
     fn is_among_additions(&self, op: Op, write: u32) -> bool {
-        let adds = |link: u32| self.steps[self.links[link as usize].step as usize].op.kind;
-        op.kind == OpKind::Add || write != NONE && adds(write) == OpKind::Add
+        let earlier = |link: u32| self.steps[self.links[link as usize].step as usize].op;
+        op.commutes() || write != NONE && earlier(write).commutes()
     }
 }
 
@@ -476,8 +477,7 @@ fn commits(agent: Agent, op: Op) -> bool {
 
 /// Whether one of two conflicting steps may or may not be possible, or a write, depending on the
 /// bytes of both and on others. Then steps that do not conflict may together make the difference.
-fn blurs(a: Op, b: Op, kind: OpKind) -> bool {
-    let depends = |op: Op| op.kind == kind;
+fn blurs(a: Op, b: Op, depends: fn(Op) -> bool) -> bool {
     // What is freed can neither become available nor have another value.
     let free = |op: Op| op.kind == OpKind::Free;
     !free(a) && !free(b) && (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)
