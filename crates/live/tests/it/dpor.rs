@@ -364,6 +364,11 @@ fn barriers() {
     for i in 0..scaled(4000) {
         let size =
             SystemSize { locks: i % 3 == 0, loops: i % 4 == 0, total: 6, instrs: 3, ..SMALL };
+        let size = match i % 5 {
+            0 => SystemSize { buffers: Buffers::Tso, total: 4, ..size },
+            1 => SystemSize { buffers: Buffers::Pso, total: 4, ..size },
+            _ => size,
+        };
         let mut system = random_system(&mut rng, size);
         let all = system.threads.len() as u8;
         let rounds = 1 + rng.below(2) as u8;
@@ -391,11 +396,6 @@ fn barriers() {
     assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
 }
 
-/// Whoever lets go last is told, and nothing else; and what nobody reads is in no order.
-#[test]
-fn only_the_last_one_is_told() {
-    let all = |code: &[Instr], threads: usize| System {
-        threads: vec![code.to_vec(); threads],
 /// Readers do not wait for each other, and nobody can tell in which order they take a lock and free it.
 #[test]
 fn readers_and_writers() {
@@ -440,6 +440,11 @@ fn readers_and_writers() {
     assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
 }
 
+/// Whoever lets go last is told, and nothing else; and what nobody reads is in no order.
+#[test]
+fn only_the_last_one_is_told() {
+    let all = |code: &[Instr], threads: usize| System {
+        threads: vec![code.to_vec(); threads],
         buffers: Buffers::None,
         framed: false,
     };
