@@ -152,8 +152,8 @@ fn phases(strategy: &Strategy, watched: bool) -> Vec<Phase> {
     }
 }
 
-/// By what auto looks whether anything is wrong. `rf` takes additions, barriers and readers in all orders, even if nobody
-/// can tell them apart.
+/// By what auto looks whether anything is wrong. `rf` takes additions, barriers, readers and so on in all orders, even if
+/// nobody can tell them apart.
 fn look_plan(watched: bool, in_no_order: bool) -> Plan {
     if watched || in_no_order { Plan::Dpor } else { Plan::Rf }
 }

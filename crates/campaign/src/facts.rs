@@ -40,7 +40,7 @@ pub struct Facts {
     pub quiet_traps: Vec<(u64, u64)>,
     /// What of it is not instrumented, by name.
     pub unseen: Vec<String>,
-    /// Whether it has additions, barriers or readers of which nobody is told in what order they come.
+    /// Whether it has additions, barriers, semaphores or readers of which nobody is told in what order they come.
     pub in_no_order: bool,
     /// Those of both that a jump may stand for, with the bytes that it stands for.
     pub jumps: Vec<(u64, u64)>,

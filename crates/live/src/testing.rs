@@ -297,7 +297,8 @@ impl State {
                 (at.op(if hit { OpKind::Update } else { OpKind::Compare }), true)
             }
             Instr::Lock(s) => (object(OpKind::Acquire, s), self.semaphores[usize::from(s)] > 0),
-            Instr::Unlock(s) | Instr::Post(s) => {
+            Instr::Post(s) => (object(OpKind::Add, s), true),
+            Instr::Unlock(s) => {
                 let taken = self.semaphores[usize::from(s)] == 0;
                 (object(if taken { OpKind::Release } else { OpKind::Update }, s), true)
             }

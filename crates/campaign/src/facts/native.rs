@@ -57,10 +57,10 @@ pub(crate) fn unseen(program: &Path, linked: &Linked) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Whether a program has steps that may be exchanged: readers of locks, and what `weakspot cc` calls by other names because
+/// Whether a program has steps that may be exchanged: readers of locks, semaphores that are raised, and what `weakspot cc` calls by other names because
 /// nobody is told in which order it comes.
 pub(crate) fn has_steps_in_no_order(program: &Path) -> Result<bool> {
-    const CALLS: [&[u8]; 2] = [b"__weakspot_barrier_wait", b"pthread_rwlock_rdlock"];
+    const CALLS: [&[u8]; 3] = [b"__weakspot_barrier_wait", b"pthread_rwlock_rdlock", b"sem_post"];
     let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let in_no_order = |name: &[u8]| CALLS.contains(&name) || name.starts_with(b"__weakspot_atomic");

@@ -254,6 +254,7 @@ fn what_may_be_exchanged() {
             "#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <semaphore.h>
 #include <stdlib.h>
 {declared}
 void *p(void *a) {{ long n = (long)a; {code} return 0; }}
@@ -268,7 +269,7 @@ int main(void) {{
     let end = "for (int i = 0; i < 3; i++) pthread_join(t[i], 0);";
     let barrier = format!("pthread_barrier_init(&meet, 0, 3); {start} {end} return 0;");
     let declared = "atomic_int x; int y[3], z; pthread_barrier_t meet; atomic_int last;
-pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;";
+sem_t raised; pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;";
     let add = "for (int i = 0; i < 3; i++) atomic_fetch_add(&x, n + 1); x--;";
     for (name, code, after, executions, failure) in [
         ("adds", add, format!("{start} {end} assert(x == 15); return 0;"), "(1 execution", ""),
@@ -329,6 +330,32 @@ pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;";
             ),
             "",
             "assertion",
+        ),
+        (
+            "raises",
+            "sem_post(&raised); sem_post(&raised);",
+            format!(
+                "sem_init(&raised, 0, 0); {start} {end} for (int i = 0; i < 6; i++) sem_wait(&raised); return 0;"
+            ),
+            "(1 execution",
+            "",
+        ),
+        // Whoever waits goes on after any of them.
+        (
+            "raises_waits",
+            "y[n] = 1; sem_post(&raised);",
+            format!(
+                "sem_init(&raised, 0, 0); {start} sem_wait(&raised); assert(y[0] || y[1]); {end} return 0;"
+            ),
+            "",
+            "assertion",
+        ),
+        (
+            "raises_race",
+            "if (n == 0) z = 1; if (n < 2) sem_post(&raised); else { sem_wait(&raised); sem_wait(&raised); z = 2; }",
+            format!("sem_init(&raised, 0, 0); {start} {end} return 0;"),
+            "",
+            "",
         ),
         // A reader knows nothing of what others did that read.
         (

@@ -169,6 +169,9 @@ fn locks() {
 #[test]
 fn semaphores() {
     check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 2500, false);
+    let post = vec![Instr::Post(0); 2];
+    let e = explore(&System { threads: vec![post; 3], buffers: Buffers::None, framed: false });
+    assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
 }
 
 #[test]
