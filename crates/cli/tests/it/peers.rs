@@ -331,6 +331,14 @@ sem_t raised; pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;";
             "",
             "assertion",
         ),
+        // Who frees what another thread has taken may come first, which is an error.
+        (
+            "reads_of_others",
+            "if (n == 0) pthread_rwlock_rdlock(&lock); if (n == 1) pthread_rwlock_unlock(&lock);",
+            format!("{start} {end} return 0;"),
+            "",
+            "misuse",
+        ),
         (
             "raises",
             "sem_post(&raised); sem_post(&raised);",

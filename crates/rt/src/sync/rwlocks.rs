@@ -1,7 +1,8 @@
 //! Read-write locks and spin locks.
 //!
 //! Nobody can tell in which order readers take a lock and free it. So these steps may be exchanged with each other, but not
-//! with those of writers. An attempt that may fail, or one that ends at a time, is in an order with all others.
+//! with those of writers. An attempt that may fail, or one that ends at a time, is in an order with all others; so is
+//! who frees a lock that another thread has taken for reading, because that is an error if it comes before.
 
 use weakspot_live::{OpKind, Order, Sync};
 
@@ -26,6 +27,31 @@ fn can_read(lock: Guest<RwLock>) -> bool {
 fn can_write(lock: Guest<RwLock>) -> bool {
     let lock = lock.get();
     lock.writer == 0 && lock.readers == 0
+}
+
+/// The read-write locks that threads have for reading: which, and which thread.
+#[derive(Default)]
+pub struct Readers(Vec<(usize, usize)>);
+
+impl Readers {
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn take(&mut self, lock: usize, thread: usize) {
+        self.0.push((lock, thread));
+    }
+
+    fn has(&self, lock: usize, thread: usize) -> bool {
+        self.0.contains(&(lock, thread))
+    }
+
+    fn free(&mut self, lock: usize, thread: usize) {
+        if let Some(at) = self.0.iter().position(|&of| of == (lock, thread)) {
+            self.0.swap_remove(at);
+        }
+    }
 }
 
 /// How a thread wants a read-write lock.
@@ -88,6 +114,10 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
     } else {
         RwLock { readers: state.readers + 1, ..state }
     });
+    if !write {
+        let thread = rt.threads.current();
+        rt.readers.take(lock.addr(), thread);
+    }
     done_as(rt, OpKind::Acquire, lock, pc, write);
     0
 }
@@ -168,7 +198,9 @@ stand_in! {
         let pc = rt.pc();
         // When a reader leaves, another could have come before.
         let kind = match lock.get().writer {
-            0 if rt.lets_steps_commute() => OpKind::Add,
+            0 if rt.lets_steps_commute() && rt.readers.has(lock.addr(), rt.threads.current()) => {
+                OpKind::Add
+            }
             0 => OpKind::Update,
             _ => OpKind::Release,
         };
@@ -187,6 +219,8 @@ stand_in! {
         } else {
             RwLock { readers: state.readers.saturating_sub(1), ..state }
         });
+        let thread = rt.threads.current();
+        rt.readers.free(lock.addr(), thread);
         done_as(rt, OpKind::Release, lock, pc, state.writer != 0);
         0
     }
