@@ -76,6 +76,33 @@ static inline void __VERIFIER_join_symmetric(__VERIFIER_thread_t thread) {
   __VERIFIER_join(thread);
 }
 
+/* Hazard pointers: what is retired is not freed before the execution ends, so that it is always there for those who have
+ * protected it. That somebody uses it without that is not found. */
+typedef struct __VERIFIER_hp {
+  void *pointer;
+} __VERIFIER_hp_t;
+static inline __VERIFIER_hp_t *__VERIFIER_hp_alloc(void) {
+  __VERIFIER_hp_t *hp = (__VERIFIER_hp_t *)malloc(sizeof(__VERIFIER_hp_t));
+  if (!hp)
+    abort();
+  hp->pointer = NULL;
+  return hp;
+}
+static inline void *__VERIFIER_hp_protect_pointer(__VERIFIER_hp_t *hp, void **place) {
+  hp->pointer = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  return hp->pointer;
+}
+#define __VERIFIER_hp_protect(hp, place) __VERIFIER_hp_protect_pointer(hp, (void **)(place))
+static inline void __VERIFIER_hp_clear(__VERIFIER_hp_t *hp) {
+  hp->pointer = NULL;
+}
+static inline void __VERIFIER_hp_free(__VERIFIER_hp_t *hp) {
+  free(hp);
+}
+static inline void __VERIFIER_hp_retire(void *pointer) {
+  (void)pointer;
+}
+
 /* A lock. */
 typedef struct __VERIFIER_plock {
   pthread_mutex_t lock;

@@ -152,9 +152,10 @@ fn phases(strategy: &Strategy, watched: bool) -> Vec<Phase> {
     }
 }
 
-/// By what auto looks whether anything is wrong.
-fn look_plan(watched: bool) -> Plan {
-    if watched { Plan::Dpor } else { Plan::Rf }
+/// By what auto looks whether anything is wrong. `rf` takes additions, barriers, readers and so on in all orders, even if
+/// nobody can tell them apart.
+fn look_plan(watched: bool, in_no_order: bool) -> Plan {
+    if watched || in_no_order { Plan::Dpor } else { Plan::Rf }
 }
 
 /// Follows one strategy after the other, as the question says.
@@ -312,8 +313,8 @@ impl Exploration<'_> {
         if left.is_zero() {
             return Ok(None);
         }
-        let plan = look_plan(watched);
-        let name = if watched { "dpor" } else { "rf" };
+        let plan = look_plan(watched, self.campaign.facts.in_no_order);
+        let name = if plan == Plan::Dpor { "dpor" } else { "rf" };
         let phase = Phase { name, plan, bound: None, most: Some(most) };
         let enough = |heard: &Heard| heard.ends_look(self.until);
         let (ended, heard) =
@@ -512,7 +513,7 @@ impl Exploration<'_> {
             let mut known = Vec::new();
             let mut found = Vec::new();
             for &under in *chain {
-                let look = look_plan(under == Model::Sc);
+                let look = look_plan(under == Model::Sc, self.campaign.facts.in_no_order);
                 let ends_look = |heard: &Heard| heard.ends_look(self.until);
                 self.learn_by(look, under, left, ends_look, &mut known, &mut found)?;
                 for plan in [Plan::Bounded(Some(FIRST_PREEMPTIONS)), Plan::Dpor] {

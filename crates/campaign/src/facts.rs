@@ -40,6 +40,8 @@ pub struct Facts {
     pub quiet_traps: Vec<(u64, u64)>,
     /// What of it is not instrumented, by name.
     pub unseen: Vec<String>,
+    /// Whether it has additions, barriers, semaphores or readers of which nobody is told in what order they come.
+    pub in_no_order: bool,
     /// Those of both that a jump may stand for, with the bytes that it stands for.
     pub jumps: Vec<(u64, u64)>,
     /// Calls from loops in which Rust's channels wait, in the same way.
@@ -71,12 +73,14 @@ impl Facts {
             false => Locks::default(),
         };
         let unseen = native::unseen(&file, &program.linked)?;
+        let in_no_order = native::has_steps_in_no_order(&file)?;
         let test = match program.command.get(1).and_then(|test| test.to_str()) {
             Some(test) if program.harness => symbols::test_function(&file, test)?,
             _ => None,
         };
         Ok(Facts {
             unseen,
+            in_no_order,
             name: program.name.clone(),
             file: Some(file),
             naming: program.naming(),

@@ -277,6 +277,7 @@ pub(crate) fn facts() -> Facts {
         traps: Vec::new(),
         quiet_traps: Vec::new(),
         unseen: Vec::new(),
+        in_no_order: false,
         jumps: Vec::new(),
         patient: Vec::new(),
         locks: Locks::default(),

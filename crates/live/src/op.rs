@@ -65,14 +65,17 @@ pub enum OpKind {
     /// A fence behind loads, which no machine here has a use for. No step of its own: it is only told where
     /// executions are traced.
     LoadFence,
+    /// Takes a lock that others may have at the same time, as readers do: it waits like an [`Acquire`](OpKind::Acquire), and may be
+    /// exchanged with others of its kind and with additions to the same bytes, which are how such locks are freed.
+    Share,
 }
 
 /// All kinds, each at the place that is its number.
-pub(crate) const KINDS: [OpKind; 19] = {
+pub(crate) const KINDS: [OpKind; 20] = {
     use OpKind::*;
     [
         Read, Write, Update, Compare, Acquire, Release, Fence, StoreFence, Spawn, Start, Exit,
-        Join, Yield, Commit, Free, Begin, End, Add, LoadFence,
+        Join, Yield, Commit, Free, Begin, End, Add, LoadFence, Share,
     ]
 };
 
@@ -92,8 +95,8 @@ impl OpKind {
 /// Whether a step waits for the buffer of its thread.
 #[must_use]
 pub fn waits(kind: OpKind) -> bool {
-    use OpKind::{Acquire, Add, Compare, Fence, Release, Spawn, Update};
-    matches!(kind, Update | Add | Compare | Acquire | Release | Fence | Spawn)
+    use OpKind::{Acquire, Add, Compare, Fence, Release, Share, Spawn, Update};
+    matches!(kind, Update | Add | Compare | Acquire | Share | Release | Fence | Spawn)
 }
 
 impl Op {
@@ -106,21 +109,34 @@ impl Op {
     /// Whether it changes its bytes for others.
     #[must_use]
     pub fn writes(self) -> bool {
-        use OpKind::{Acquire, Add, Commit, Free, Release, Update, Write};
-        matches!(self.kind, Write | Update | Add | Acquire | Release | Commit | Free)
+        use OpKind::{Acquire, Add, Commit, Free, Release, Share, Update, Write};
+        matches!(self.kind, Write | Update | Add | Acquire | Share | Release | Commit | Free)
     }
 
     /// Whether the two, steps of different agents, may not be exchanged: they touch a byte in
-    /// common that one of them changes, unless both add to the same bytes. Threads' beginnings and ends are ordered by being
+    /// common that one of them changes, unless both [commute](Op::commutes) and are about the same bytes. Threads' beginnings and ends are ordered by being
     /// impossible before what they wait for, and need no more.
     #[must_use]
     pub fn conflicts(self, other: Op) -> bool {
+        let same = (self.addr, self.len) == (other.addr, other.len);
         (self.writes() || other.writes())
-            && !(self.kind == OpKind::Add && self == other)
+            && !(self.commutes() && other.commutes() && same)
             && self.touches()
             && other.touches()
             && self.addr < other.addr.saturating_add(u64::from(other.len))
             && other.addr < self.addr.saturating_add(u64::from(self.len))
+    }
+
+    /// Whether it may be exchanged with others of which that is true, if they are about the same bytes.
+    #[must_use]
+    pub fn commutes(self) -> bool {
+        matches!(self.kind, OpKind::Add | OpKind::Share)
+    }
+
+    /// Whether it may have to wait for its bytes to become free.
+    #[must_use]
+    pub fn takes(self) -> bool {
+        matches!(self.kind, OpKind::Acquire | OpKind::Share)
     }
 
     /// The words of eight bytes that it is about.

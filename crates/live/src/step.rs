@@ -78,7 +78,7 @@ pub(crate) fn parts(step: &Step, orders: bool, tell: &mut impl FnMut(LogKind)) {
             }
             tell(LogKind::Update);
         }
-        OpKind::Acquire => {
+        OpKind::Acquire | OpKind::Share => {
             tell(LogKind::Fence);
             tell(LogKind::Acquire);
         }

@@ -64,6 +64,14 @@ pub enum Instr {
     Unlock(u8),
     /// Adds 1 to the semaphore.
     Post(u8),
+    /// Takes this lock together with other readers. It is none of the semaphores that others name.
+    Share(u8),
+    /// Frees it.
+    Unshare(u8),
+    /// Takes it alone.
+    Claim(u8),
+    /// Frees it.
+    Unclaim(u8),
     /// Adds 1 to a byte, to come to a barrier.
     Arrive(u8),
     /// Waits until so many have come to it.
@@ -157,6 +165,8 @@ impl System {
     fn semaphores(&self) -> usize {
         let numbers = self.threads.iter().flatten().map(|instr| match *instr {
             Instr::Lock(s) | Instr::Unlock(s) | Instr::Post(s) => usize::from(s) + 1,
+            Instr::Share(s) | Instr::Unshare(s) => usize::from(s) + 1,
+            Instr::Claim(s) | Instr::Unclaim(s) => usize::from(s) + 1,
             _ => 0,
         });
         numbers.max().unwrap_or(0)
@@ -287,10 +297,16 @@ impl State {
                 (at.op(if hit { OpKind::Update } else { OpKind::Compare }), true)
             }
             Instr::Lock(s) => (object(OpKind::Acquire, s), self.semaphores[usize::from(s)] > 0),
-            Instr::Unlock(s) | Instr::Post(s) => {
+            Instr::Post(s) => (object(OpKind::Add, s), true),
+            Instr::Unlock(s) => {
                 let taken = self.semaphores[usize::from(s)] == 0;
                 (object(if taken { OpKind::Release } else { OpKind::Update }, s), true)
             }
+            // One more than there are readers, 0 if it is taken alone.
+            Instr::Share(s) => (object(OpKind::Share, s), self.semaphores[usize::from(s)] > 0),
+            Instr::Unshare(s) => (object(OpKind::Add, s), true),
+            Instr::Claim(s) => (object(OpKind::Acquire, s), self.semaphores[usize::from(s)] == 1),
+            Instr::Unclaim(s) => (object(OpKind::Release, s), true),
             Instr::Arrive(at) => (byte(at).op(OpKind::Add), true),
             Instr::Depart(at, all) if self.load(t, byte(at)) < u64::from(all) => {
                 (byte(at).op(OpKind::Acquire), false)
@@ -395,9 +411,10 @@ impl State {
                     self.store(at, new.into());
                 }
             }
-            Instr::Lock(s) => self.semaphores[usize::from(s)] -= 1,
-            Instr::Unlock(s) => self.semaphores[usize::from(s)] = 1,
-            Instr::Post(s) => self.semaphores[usize::from(s)] += 1,
+            Instr::Lock(s) | Instr::Unshare(s) => self.semaphores[usize::from(s)] -= 1,
+            Instr::Unlock(s) | Instr::Unclaim(s) => self.semaphores[usize::from(s)] = 1,
+            Instr::Post(s) | Instr::Share(s) => self.semaphores[usize::from(s)] += 1,
+            Instr::Claim(s) => self.semaphores[usize::from(s)] = 0,
             Instr::Spawn(u) => {
                 self.threads[usize::from(u)].there = true;
                 self.settle(system, usize::from(u));

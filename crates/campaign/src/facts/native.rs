@@ -57,6 +57,17 @@ pub(crate) fn unseen(program: &Path, linked: &Linked) -> Result<Vec<String>> {
     Ok(found)
 }
 
+/// Whether a program has steps that may be exchanged: readers of locks, semaphores that are raised, and what `weakspot cc` calls by other names because
+/// nobody is told in which order it comes.
+pub(crate) fn has_steps_in_no_order(program: &Path) -> Result<bool> {
+    const CALLS: [&[u8]; 3] = [b"__weakspot_barrier_wait", b"pthread_rwlock_rdlock", b"sem_post"];
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let in_no_order = |name: &[u8]| CALLS.contains(&name) || name.starts_with(b"__weakspot_atomic");
+    let called = |s: object::Symbol<'_, '_>| s.name_bytes().is_ok_and(in_no_order);
+    Ok(file.dynamic_symbols().any(called))
+}
+
 /// Whether an object is part of a program that defines these symbols, and was made by another compiler.
 fn is_unseen(object: &[u8], defined: &HashSet<&[u8]>) -> bool {
     let Ok(file) = object::File::parse(object) else { return false };

@@ -14,7 +14,7 @@
 //! **Deviations and additions.**
 //! - Of a sequence only those steps are kept that make it differ from what is covered, and those that
 //!   they need, else the trees of long executions would be as large as their length squared.
-//! - *Waiting* (`OpKind::Acquire`; the paper does this for locks). Whoever waited for an object
+//! - *Waiting* (`OpKind::Acquire`, `OpKind::Share`; the paper does this for locks). Whoever waited for an object
 //!   races with all who were given it, or changed it, since the waiting thread has last seen it,
 //!   not only with the last. A `Release` is no race: nothing could have been taken before it. So
 //!   for locks the second is always possible first. Where it may not be (readers and writers) the sequence is
@@ -307,7 +307,7 @@ impl Dpor {
                 last.op.kind = OpKind::Update;
                 last.sure = false;
             }
-            OpKind::Acquire => last.sure = false,
+            OpKind::Acquire | OpKind::Share => last.sure = false,
             _ => {}
         }
         let mut sequence = Vec::new();

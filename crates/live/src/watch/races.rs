@@ -245,8 +245,8 @@ impl Races {
                 }
                 self.release(step, order, Turn::Addition);
             }
-            (OpKind::Acquire, _) => {
-                let reader = sync == Sync::Reader;
+            (OpKind::Acquire | OpKind::Share, _) => {
+                let reader = kind == OpKind::Share || sync == Sync::Reader;
                 let from = if reader { From::Writers } else { From::Everybody };
                 self.acquire(step, Order::SeqCst, from);
                 self.use_lock(step, sync);

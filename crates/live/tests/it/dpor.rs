@@ -169,6 +169,9 @@ fn locks() {
 #[test]
 fn semaphores() {
     check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 2500, false);
+    let post = vec![Instr::Post(0); 2];
+    let e = explore(&System { threads: vec![post; 3], buffers: Buffers::None, framed: false });
+    assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
 }
 
 #[test]
@@ -364,6 +367,11 @@ fn barriers() {
     for i in 0..scaled(4000) {
         let size =
             SystemSize { locks: i % 3 == 0, loops: i % 4 == 0, total: 6, instrs: 3, ..SMALL };
+        let size = match i % 5 {
+            0 => SystemSize { buffers: Buffers::Tso, total: 4, ..size },
+            1 => SystemSize { buffers: Buffers::Pso, total: 4, ..size },
+            _ => size,
+        };
         let mut system = random_system(&mut rng, size);
         let all = system.threads.len() as u8;
         let rounds = 1 + rng.below(2) as u8;
@@ -388,6 +396,50 @@ fn barriers() {
     let meet = |round| [Instr::Arrive(round), Instr::Depart(round, 3)];
     let threads = vec![[meet(0), meet(1)].concat(); 3];
     let e = explore(&System { threads, buffers: Buffers::None, framed: false });
+    assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
+}
+
+/// Readers do not wait for each other, and nobody can tell in which order they take a lock and free it.
+#[test]
+fn readers_and_writers() {
+    let mut rng = Rng::new(35);
+    for i in 0..scaled(6000) {
+        let size =
+            SystemSize { loops: i % 4 == 0, spawns: i % 3 == 0, total: 5, instrs: 3, ..SMALL };
+        let size = match i % 5 {
+            0 => SystemSize { buffers: Buffers::Tso, total: 3, ..size },
+            1 => SystemSize { buffers: Buffers::Pso, total: 3, ..size },
+            _ => size,
+        };
+        let mut system = random_system(&mut rng, size);
+        for code in &mut system.threads {
+            for _ in 0..1 + rng.below(2) {
+                let s = rng.below(2) as u8;
+                let (take, free) = match rng.below(3) {
+                    0 => (Instr::Claim(s), Instr::Unclaim(s)),
+                    _ => (Instr::Share(s), Instr::Unshare(s)),
+                };
+                let from =
+                    code.iter().rposition(|i| matches!(i, Instr::Unshare(_) | Instr::Unclaim(_)));
+                let from = if rng.one_in(4) { 0 } else { from.map_or(0, |at| at + 1) };
+                let at = from + rng.below(code.len() + 1 - from);
+                let to = at + rng.below(code.len() + 1 - at);
+                code.insert(to, free);
+                code.insert(at, take);
+            }
+        }
+        // Who may leave out one half frees what he does not have.
+        if system.threads.iter().flatten().any(|i| matches!(i, Instr::If(..))) {
+            continue;
+        }
+        if let Some(what) = wrong(&system, false) {
+            panic!("{i}: {what}\n{system:#?}");
+        }
+    }
+    let read = [Instr::Share(0), Instr::Unshare(0)];
+    let readers =
+        System { threads: vec![[read, read].concat(); 3], buffers: Buffers::None, framed: false };
+    let e = explore(&readers);
     assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
 }
 

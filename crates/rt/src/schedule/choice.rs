@@ -337,7 +337,7 @@ impl Runtime {
             .map(|n| self.threads.get(usize::from(n.agent.of())).deadline);
         let first = deadlines.min().flatten();
         for n in next {
-            if ending && n.op.kind == OpKind::Acquire {
+            if ending && n.op.takes() {
                 continue;
             }
             let thread = self.threads.get(usize::from(n.agent.of()));

@@ -57,7 +57,7 @@ impl Barriers {
 impl Runtime {
     /// The current thread comes to a barrier for so many, and may be told whether it is the last. Whether that matters to nobody.
     fn comes_to_barrier(&mut self, barrier: usize, size: u32, told: bool) -> bool {
-        if !self.waits_commute() {
+        if !self.lets_steps_commute() {
             return false;
         }
         let me = self.threads.current();
@@ -120,7 +120,7 @@ stand_in! {
 fn arrive(rt: &mut Rt, barrier: Guest<Barrier>, told: bool) -> i32 {
     let pc = rt.pc();
     let whole = op(OpKind::Update, barrier, BARRIER);
-    let commutes = rt.waits_commute();
+    let commutes = rt.lets_steps_commute();
     let Barrier { size, round, .. } = barrier.get();
     let alike = rt.comes_to_barrier(barrier.addr(), size, told);
     // One byte for each of two rounds: nobody comes to the one after the next before all have gone on.

@@ -1,9 +1,14 @@
 //! Read-write locks and spin locks.
+//!
+//! Nobody can tell in which order readers take a lock and free it. So these steps may be exchanged with each other, but not
+//! with those of writers. An attempt that may fail, or one that ends at a time, is in an order with all others; so is
+//! who frees a lock that another thread has taken for reading, because that is an error if it comes before.
 
-use weakspot_live::{OpKind, Sync};
+use weakspot_live::{OpKind, Order, Sync};
 
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
+use crate::execution::monitors::Event;
 use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
 use crate::sync::locks::{
@@ -23,6 +28,31 @@ fn can_read(lock: Guest<RwLock>) -> bool {
 fn can_write(lock: Guest<RwLock>) -> bool {
     let lock = lock.get();
     lock.writer == 0 && lock.readers == 0
+}
+
+/// The read-write locks that threads have for reading: which, and which thread.
+#[derive(Default)]
+pub struct Readers(Vec<(usize, usize)>);
+
+impl Readers {
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn take(&mut self, lock: usize, thread: usize) {
+        self.0.push((lock, thread));
+    }
+
+    fn has(&self, lock: usize, thread: usize) -> bool {
+        self.0.contains(&(lock, thread))
+    }
+
+    fn free(&mut self, lock: usize, thread: usize) {
+        if let Some(at) = self.0.iter().position(|&of| of == (lock, thread)) {
+            self.0.swap_remove(at);
+        }
+    }
 }
 
 /// How a thread wants a read-write lock.
@@ -68,7 +98,8 @@ fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
     if lock.get().writer == me {
         return libc::EDEADLK;
     }
-    let acquire = op(OpKind::Acquire, lock, RW_LOCK);
+    let shares = !write && patience == Patience::Endless && rt.lets_steps_commute();
+    let acquire = op(if shares { OpKind::Share } else { OpKind::Acquire }, lock, RW_LOCK);
     let got = wait_for(rt, acquire, Question::about(lock, free), patience, call);
     usable(rt, lock, "locks", call.pc());
     if !got {
@@ -85,9 +116,28 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
         RwLock { readers: state.readers + 1, ..state }
     });
     taken(rt, lock.addr());
-    let sync = if write { Sync::Lock } else { Sync::Reader };
-    done_with(rt, op(OpKind::Acquire, lock, RW_LOCK), pc, sync);
+    if !write {
+        let thread = rt.threads.current();
+        rt.readers.take(lock.addr(), thread);
+    }
+    done_as(rt, OpKind::Acquire, lock, pc, write);
     0
+}
+
+/// The current thread has taken or freed a lock.
+fn done_as(rt: &mut Runtime, kind: OpKind, lock: Guest<RwLock>, pc: usize, write: bool) {
+    let op = op(kind, lock, RW_LOCK);
+    if write || !rt.lets_steps_commute() {
+        let sync = if write { Sync::Lock } else { Sync::Reader };
+        return done_with(rt, op, pc, sync);
+    }
+    let spin = &mut rt.threads.me_mut().spin;
+    if kind == OpKind::Acquire {
+        spin.locked()
+    } else {
+        spin.unlocked()
+    }
+    rt.record_unordered(Event::new(op, Order::SeqCst, pc).orders(Sync::Reader));
 }
 
 stand_in! {
@@ -149,7 +199,13 @@ stand_in! {
     fn pthread_rwlock_unlock(rt, lock: Guest<RwLock>) -> i32 {
         let pc = rt.pc();
         // When a reader leaves, another could have come before.
-        let kind = if lock.get().writer != 0 { OpKind::Release } else { OpKind::Update };
+        let kind = match lock.get().writer {
+            0 if rt.lets_steps_commute() && rt.readers.has(lock.addr(), rt.threads.current()) => {
+                OpKind::Add
+            }
+            0 => OpKind::Update,
+            _ => OpKind::Release,
+        };
         turn(rt, op(kind, lock, RW_LOCK), pc);
         usable(rt, lock, "unlocks", pc);
         let state = lock.get();
@@ -168,8 +224,9 @@ stand_in! {
         if state.readers <= 1 {
             rt.owners.free(lock.addr());
         }
-        let sync = if state.writer != 0 { Sync::Lock } else { Sync::Reader };
-        done_with(rt, op(OpKind::Release, lock, RW_LOCK), pc, sync);
+        let thread = rt.threads.current();
+        rt.readers.free(lock.addr(), thread);
+        done_as(rt, OpKind::Release, lock, pc, state.writer != 0);
         0
     }
 }

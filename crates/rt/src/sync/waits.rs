@@ -320,11 +320,22 @@ stand_in! {
     fn sem_post(rt, semaphore: Semaphore) -> i32 {
         let pc = rt.pc();
         let op = op(OpKind::Release, semaphore, SEMAPHORE);
-        let kind = |s: Semaphore| if is_positive(s) { OpKind::Update } else { OpKind::Release };
-        step_conditional(rt, op, Some(Varying::Object(Question::about(semaphore, kind))));
+        // Nobody can tell in which order it is raised.
+        let commutes = rt.lets_steps_commute();
+        if commutes {
+            step(rt, Op { kind: OpKind::Add, ..op });
+        } else {
+            let kind = |s: Semaphore| if is_positive(s) { OpKind::Update } else { OpKind::Release };
+            step_conditional(rt, op, Some(Varying::Object(Question::about(semaphore, kind))));
+        }
         check_object(rt, area_of(op), pc);
         semaphore.set(semaphore.get() + 1);
-        done(rt, op, pc);
+        if commutes {
+            rt.threads.me_mut().spin.changed();
+            rt.record_unordered(Event::new(op, Order::SeqCst, pc).orders(Sync::Lock));
+        } else {
+            done(rt, op, pc);
+        }
         0
     }
 

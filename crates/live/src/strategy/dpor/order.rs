@@ -8,8 +8,9 @@
 //!
 //! Accesses to a word of 8 bytes are linked from the latest to the earliest, with a short cut from
 //! each to the last one that writes. To find what a step conflicts with, one goes back until a write
-//! covers its bytes: everything before is covered by that. Additions cover nothing, because they do not come after each other. So each access is looked at about once
-//! per thread, and links can be taken back one by one when the execution is cut.
+//! covers its bytes: everything before is covered by that. Additions cover nothing, because they do not come after each
+//! other. Behind them one goes back until the agent itself has done the same: what that conflicted with comes before it.
+//! So each access is looked at about once per thread, and links can be taken back one by one when the execution is cut.
 
 use rustc_hash::FxHashMap;
 
@@ -50,6 +51,8 @@ struct Link {
     /// The access to the word before, and the last one that writes.
     previous: u32,
     write: u32,
+    /// What was in `same` before, if the access is there.
+    same: u32,
 }
 
 /// Something that is true from a step on.
@@ -79,6 +82,8 @@ pub(super) struct Order {
     last: Vec<u32>,
     links: Vec<Link>,
     words: FxHashMap<u64, u32>,
+    /// The last step with which an agent, by its slot, has done this to a word, if it is an addition or comes after one.
+    same: FxHashMap<(u16, u64, Op), u32>,
     spawns: Vec<Mark<u64>>,
     /// Who could go on after this step and not before.
     wakes: Vec<Mark<Agent>>,
@@ -96,6 +101,9 @@ pub(super) struct Order {
     // Scratch.
     clock: Vec<u32>,
     found: Vec<u32>,
+    /// Links that were looked at.
+    #[cfg(test)]
+    looks: u64,
 }
 
 impl Relation for Order {
@@ -160,7 +168,7 @@ impl Order {
         let index = self.clock[slot] + 1;
         self.clock[slot] = index;
         self.enabled_by(agent, op, previous);
-        if op.kind == OpKind::Acquire {
+        if op.takes() {
             self.waited_for((agent, op), at);
         }
         self.conflicts_of((agent, op), at, slot);
@@ -183,6 +191,12 @@ impl Order {
                 match link.previous {
                     NONE => self.words.remove(&link.word),
                     previous => self.words.insert(link.word, previous),
+                };
+                let key = (step.slot, link.word, step.op);
+                match link.same {
+                    _ if !self.is_among_additions(step.op, link.write) => None,
+                    NONE => self.same.remove(&key),
+                    same => self.same.insert(key, same),
                 };
             }
             let at = self.steps.len() as u32;
@@ -314,7 +328,7 @@ impl Order {
         }
         self.found.clear();
         for word in op.words() {
-            self.find(word, taken);
+            self.find(word, taken, slot as u16);
         }
         let mut found = std::mem::take(&mut self.found);
         found.sort_unstable_by(|a, b| b.cmp(a));
@@ -322,9 +336,9 @@ impl Order {
         for &earlier in &found {
             let step = self.steps[earlier as usize];
             if self.clock[usize::from(step.slot)] < step.index {
-                self.blurred |= blurs(op, step.op, OpKind::Acquire);
-                self.mixed |= blurs(op, step.op, OpKind::Compare);
-                if usize::from(step.slot) != slot && op.kind != OpKind::Acquire {
+                self.blurred |= blurs(op, step.op, Op::takes);
+                self.mixed |= blurs(op, step.op, |op| op.kind == OpKind::Compare);
+                if usize::from(step.slot) != slot && !op.takes() {
                     self.races.push(Race { first: earlier, second: at, needs: NONE });
                 }
                 self.join(earlier);
@@ -336,7 +350,7 @@ impl Order {
     /// Collects what a step conflicts with in a word, back to where a write covers the rest. Loads of
     /// the thread whose store left its buffer there need not come before that, so they are looked for
     /// until the write of another thread, which they do come before.
-    fn find(&mut self, word: u64, taken: (Agent, Op)) {
+    fn find(&mut self, word: u64, taken: (Agent, Op), slot: u16) {
         let op = taken.1;
         let mut only = None;
         let Some(&latest) = self.words.get(&word) else { return };
@@ -345,14 +359,22 @@ impl Order {
         if !op.writes() && !self.steps[self.links[link as usize].step as usize].op.writes() {
             link = self.links[link as usize].write;
         }
+        let same = self.same.get(&(slot, word, op)).copied();
         while link != NONE {
             let Link { step, previous, write, .. } = self.links[link as usize];
+            #[cfg(test)]
+            {
+                self.looks += 1;
+            }
+            if same.is_some_and(|same| step <= same) {
+                return;
+            }
             let Step { agent, op: earlier, .. } = self.steps[step as usize];
             if self.conflict(taken, (agent, earlier)) {
                 if only.is_none_or(|t| !earlier.writes() && agent.of() == t) {
                     self.found.push(step);
                 }
-                if earlier.writes() && earlier.kind != OpKind::Add && covers(earlier, op, word) {
+                if earlier.writes() && !earlier.commutes() && covers(earlier, op, word) {
                     if !op.writes() || !agent.is_buffer() || only.is_some_and(|t| t != agent.of()) {
                         return;
                     }
@@ -380,7 +402,8 @@ impl Order {
                 continue;
             }
             if self.clock[usize::from(slot)] >= index {
-                if earlier.writes() {
+                // What commutes does not come after what is like it.
+                if earlier.writes() && !earlier.commutes() {
                     return;
                 }
                 continue;
@@ -423,9 +446,20 @@ impl Order {
                 let writes = self.steps[step as usize].op.writes();
                 write = if writes { previous } else { earlier };
             }
+            let mut same = NONE;
+            if self.is_among_additions(op, write) {
+                let slot = self.steps[at as usize].slot;
+                same = self.same.insert((slot, word, op), at).unwrap_or(NONE);
+            }
             self.words.insert(word, self.links.len() as u32);
-            self.links.push(Link { word, step: at, previous, write });
+            self.links.push(Link { word, step: at, previous, write, same });
         }
+    }
+
+    /// Whether an access is an addition or the like, or the last one that writes before it is.
+    fn is_among_additions(&self, op: Op, write: u32) -> bool {
+        let earlier = |link: u32| self.steps[self.links[link as usize].step as usize].op;
+        op.commutes() || write != NONE && earlier(write).commutes()
     }
 }
 
@@ -443,8 +477,7 @@ fn commits(agent: Agent, op: Op) -> bool {
 
 /// Whether one of two conflicting steps may or may not be possible, or a write, depending on the
 /// bytes of both and on others. Then steps that do not conflict may together make the difference.
-fn blurs(a: Op, b: Op, kind: OpKind) -> bool {
-    let depends = |op: Op| op.kind == kind;
+fn blurs(a: Op, b: Op, depends: fn(Op) -> bool) -> bool {
     // What is freed can neither become available nor have another value.
     let free = |op: Op| op.kind == OpKind::Free;
     !free(a) && !free(b) && (depends(a) || depends(b)) && (a.addr, a.len) != (b.addr, b.len)
@@ -469,4 +502,26 @@ fn cut<T>(list: &mut Vec<T>, within: impl Fn(&T) -> bool) {
 /// Whether an agent that could not go on in the one state can in the other.
 pub(super) fn woken_between(before: &[Next], after: &Next) -> bool {
     after.ready() && before.iter().any(|n| n.agent == after.agent && !n.ready())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each access is looked at about once, however many additions there are.
+    #[test]
+    fn additions_are_not_looked_at_again_and_again() {
+        const N: u32 = 2000;
+        let op = |kind| Op { kind, len: 4, addr: 64 };
+        let mut order = Order::new(false);
+        for thread in 0..2 {
+            for _ in 0..N {
+                order.push(Agent::thread(thread), op(OpKind::Add));
+                order.push(Agent::thread(thread), op(OpKind::Read));
+            }
+        }
+        assert!(order.looks < u64::from(20 * N), "{}", order.looks);
+        order.truncate(0);
+        assert!(order.same.is_empty());
+    }
 }

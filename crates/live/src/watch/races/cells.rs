@@ -179,9 +179,30 @@ impl Cell {
     /// Bytes are accessed by something that additions cannot be exchanged with: it comes after those so far, and
     /// before those to come.
     pub(super) fn set_order(&mut self, mask: u8) {
-        for head in self.published[..self.heads].iter_mut().filter(|head| head.mask & mask != 0) {
-            head.added = false;
+        let mut i = 0;
+        while i < self.heads {
+            let head = &mut self.published[i];
+            if head.added && head.mask & mask != 0 {
+                head.added = false;
+                self.join_equal(i);
+            }
+            i += 1;
         }
+    }
+
+    /// A head that has become the same as another one but for its clock: there would be one more for each addition.
+    fn join_equal(&mut self, at: usize) {
+        let key = |head: &Head| (head.mask, head.thread, head.reader, head.added);
+        let heads = &self.published[..self.heads];
+        let Some(other) = (0..heads.len()).find(|&i| i != at && key(&heads[i]) == key(&heads[at]))
+        else {
+            return;
+        };
+        let [low, high] = [at.min(other), at.max(other)];
+        let (before, after) = self.published.split_at_mut(high);
+        before[low].clock.join(&after[0].clock);
+        self.heads -= 1;
+        self.published.swap(high, self.heads);
     }
 
     /// A thread publishes what it knows along with its new value of bytes, or with that which they
@@ -236,5 +257,20 @@ mod tests {
         assert_eq!(all(6, 4), [(0, 0xc0), (1, 0x03)]);
         assert_eq!(all(8, 16), [(1, 0xff), (2, 0xff)]);
         assert_eq!(all(9, 0), [(1, 0x02)]);
+    }
+
+    #[test]
+    fn heads_of_additions_become_one() {
+        let mut clock = Clock::default();
+        let mut cell = Cell::default();
+        for _ in 0..100 {
+            clock.tick(0);
+            cell.publish(0x0f, 0, Turn::Addition, &clock);
+            cell.set_order(0x0f);
+        }
+        assert_eq!(cell.heads, 1);
+        let mut learnt = Clock::default();
+        cell.learn(0x0f, From::NotAdded, &mut learnt);
+        assert_eq!(learnt, clock);
     }
 }
