@@ -19,6 +19,7 @@
 
 use crate::execution::cells::Cells;
 use crate::execution::link::Link;
+use crate::execution::neighbours;
 use crate::execution::relation::Relation;
 use crate::{Drain, EventId, Execution, Fence, LocId, Model, Op};
 
@@ -56,6 +57,9 @@ pub fn check(model: Model, execution: &Execution) -> Result<(), Broken> {
 /// Whether `model` allows `execution`.
 #[must_use]
 pub fn allows(model: Model, execution: &Execution) -> bool {
+    if model == Model::Sc && execution.wides.is_empty() {
+        return neighbours::sc_allows(execution);
+    }
     relations(model, execution).into_iter().all(|(_, relation)| relation.is_acyclic())
 }
 
@@ -176,7 +180,7 @@ pub fn preserved(model: Model, first: Op, second: Op) -> bool {
 }
 
 /// For each write its place in the coherence order of its location, from 1; 0 for other events.
-fn coherence_positions(execution: &Execution) -> Vec<usize> {
+pub(super) fn coherence_positions(execution: &Execution) -> Vec<usize> {
     let mut position = vec![0; execution.events.len()];
     for writes in &execution.coherence {
         for (i, e) in writes.iter().enumerate() {
@@ -186,12 +190,12 @@ fn coherence_positions(execution: &Execution) -> Vec<usize> {
     position
 }
 
-fn source_position(execution: &Execution, position: &[usize], read: usize) -> usize {
+pub(super) fn source_position(execution: &Execution, position: &[usize], read: usize) -> usize {
     execution.reads_from[read].map_or(0, |w| position[w.index()])
 }
 
 /// The representative of each event: the first event of its atomic block, else itself.
-fn blocks(execution: &Execution) -> Vec<usize> {
+pub(super) fn blocks(execution: &Execution) -> Vec<usize> {
     let mut open: Vec<(crate::ThreadId, usize)> = Vec::new();
     let mut node = Vec::with_capacity(execution.events.len());
     for (i, e) in execution.events.iter().enumerate() {
