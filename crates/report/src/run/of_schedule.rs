@@ -218,13 +218,8 @@ impl Of<'_> {
     }
 
     fn late(&self) -> Vec<RunLate> {
-        let stores = self.replay.steps.iter().enumerate();
-        let stores = stores.filter(|(_, t)| matches!(t.did, Did::Store { .. }));
-        let late = |(i, _): (usize, _)| {
-            let behind = self.replay.overtaker(i)? as u64 + 1;
-            Some(RunLate { store: i as u64 + 1, behind })
-        };
-        stores.filter_map(late).collect()
+        let late = |(store, behind)| RunLate { store: store as u64 + 1, behind: behind as u64 + 1 };
+        self.replay.overtakers().into_iter().map(late).collect()
     }
 
     fn end(&self) -> Option<RunEnd> {
