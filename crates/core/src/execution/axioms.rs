@@ -17,9 +17,10 @@
 //! cell from its thread's buffer and another from memory, before and after the same write. Under
 //! PSO stores keep their order if they share a cell.
 
+pub(crate) mod neighbours;
+
 use crate::execution::cells::Cells;
 use crate::execution::link::Link;
-use crate::execution::neighbours;
 use crate::execution::relation::Relation;
 use crate::{Drain, EventId, Execution, Fence, LocId, Model, Op};
 
@@ -180,7 +181,7 @@ pub fn preserved(model: Model, first: Op, second: Op) -> bool {
 }
 
 /// For each write its place in the coherence order of its location, from 1; 0 for other events.
-pub(super) fn coherence_positions(execution: &Execution) -> Vec<usize> {
+fn coherence_positions(execution: &Execution) -> Vec<usize> {
     let mut position = vec![0; execution.events.len()];
     for writes in &execution.coherence {
         for (i, e) in writes.iter().enumerate() {
@@ -190,12 +191,12 @@ pub(super) fn coherence_positions(execution: &Execution) -> Vec<usize> {
     position
 }
 
-pub(super) fn source_position(execution: &Execution, position: &[usize], read: usize) -> usize {
+fn source_position(execution: &Execution, position: &[usize], read: usize) -> usize {
     execution.reads_from[read].map_or(0, |w| position[w.index()])
 }
 
 /// The representative of each event: the first event of its atomic block, else itself.
-pub(super) fn blocks(execution: &Execution) -> Vec<usize> {
+fn blocks(execution: &Execution) -> Vec<usize> {
     let mut open: Vec<(crate::ThreadId, usize)> = Vec::new();
     let mut node = Vec::with_capacity(execution.events.len());
     for (i, e) in execution.events.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Why SC does not allow an execution: a cycle of events, with the reason for each step of it.
 
+use crate::execution::axioms::neighbours::short_cycle;
 use crate::execution::cells::Cells;
 pub use crate::execution::link::Link;
-use crate::execution::neighbours::short_cycle;
 use crate::{EventId, Execution, Model, Op, ThreadId, axioms};
 
 /// One step of a cycle.

@@ -8,7 +8,6 @@ pub(crate) mod delayed_source;
 pub(crate) mod event;
 mod link;
 pub(crate) mod log_cells;
-mod neighbours;
 pub(crate) mod overlapping;
 pub(crate) mod overtaking;
 pub(crate) mod record;

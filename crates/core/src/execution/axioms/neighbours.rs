@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::execution::axioms::{blocks, coherence_positions, source_position};
+use super::{blocks, coherence_positions, source_position};
 use crate::{EventId, Execution};
 
 /// Whether the relations are acyclic that SC wants to be; accesses have the same width.
@@ -17,7 +17,7 @@ pub(super) fn sc_allows(execution: &Execution) -> bool {
 }
 
 /// A cycle of the relations that SC wants to be acyclic, short but perhaps not a shortest one.
-pub(super) fn short_cycle(execution: &Execution) -> Option<Vec<EventId>> {
+pub(crate) fn short_cycle(execution: &Execution) -> Option<Vec<EventId>> {
     let cycle = graphs(execution).iter().find_map(Graph::cycle)?;
     let cycle = cycle.into_iter().map(EventId::new).collect();
     Some(without_detours(execution, cycle))
