@@ -47,6 +47,7 @@ fn main() -> ExitCode {
     if let Some(language) = compiler() {
         return compiled(compile::run_for_build_script(language, std::env::args_os().skip(1)));
     }
+    output::hear_of_large_files();
     let command = match args::read(std::env::args_os()) {
         Ok(command) => command,
         Err(Stop::Clap(error)) if error.use_stderr() => {
