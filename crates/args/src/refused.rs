@@ -267,8 +267,19 @@ pub(super) fn add(command: Command, path: &str) -> Command {
             }
         })
         .collect();
-    command.args(missing)
+    let command = command.args(missing);
+    if path != "run" {
+        return command;
+    }
+    // Its --output is --program-output, which has no letter.
+    let letter = Arg::new(RUN_O).short('o').hide(true);
+    command.arg(letter.num_args(0..=1).action(ArgAction::Append))
 }
+
+/// The letter for --output where that is another option.
+const RUN_O: &str = "no-o";
+const WHY_NO_O: &str = "`weakspot run` has no -o: answers go to standard output, their evidence to --witness FILE; \
+                        --program-output says what is shown of the program's output";
 
 /// Whether a command has the option, by whatever name it is known inside.
 fn has(command: &Command, name: &str) -> bool {
@@ -297,6 +308,9 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), Usage> {
         {
             return Err(Usage(format!("`weakspot {path}` has no --{name}: {why}")));
         }
+    }
+    if path == "run" && matches.contains_id(RUN_O) {
+        return Err(Usage(WHY_NO_O.to_owned()));
     }
     Ok(())
 }

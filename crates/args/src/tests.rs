@@ -270,6 +270,11 @@ fn conflicts() {
             "--trf has an algorithm of its own: leave out --algorithm",
         ),
         (
+            "run -o x ./a",
+            "`weakspot run` has no -o: answers go to standard output, their evidence to --witness FILE; \
+             --program-output says what is shown of the program's output",
+        ),
+        (
             "robust --buffer-limit 3 a",
             "`weakspot robust` has no --buffer-limit: SC executions are explored, never store buffers",
         ),

@@ -200,7 +200,11 @@ pub(crate) fn explore_until(
         course: RefCell::default(),
         met: Contacts::new(),
     };
-    exploration.follow_phases()?;
+    // To start a program takes longer than to say that nobody waits for it any more.
+    match campaign.control.interrupted() {
+        true => exploration.explored.limit = Some(Limit::Interrupted),
+        false => exploration.follow_phases()?,
+    }
     let explored = &mut exploration.explored;
     explored.course = exploration.course.into_inner();
     explored.course.lines = lines(&exploration.met, &explored.symbols);
@@ -568,12 +572,12 @@ impl Exploration<'_> {
         let timeout = self.campaign.question.timeout;
         let executions = self.explored.executions + heard.executions;
         Ok(match (ended, heard.done.as_deref()) {
-            // It may have come to its end just then.
+            // Where everything was explored when the stop came, nothing is missing.
             (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
             (Ended::Heard, _) if heard.is_enough(self.until) => Some(Limit::Executions(executions)),
             (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout / 2)),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
-            // What it would have done otherwise is not known.
+            // A call that is not controlled may do something else in another run.
             (_, Some("complete" | "incomplete")) if !heard.unsupported.is_empty() => {
                 Some(Limit::Uncontrolled)
             }

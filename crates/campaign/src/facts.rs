@@ -18,7 +18,7 @@ use crate::runtime::child::{Program, find};
 use crate::{Error, Marks, Question, Result};
 
 /// What is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// What the program is called.
     pub name: String,
@@ -51,6 +51,19 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Nothing but what it is called, for a program that is not going to be run: to look at one takes longer
+    /// than to run it once.
+    #[must_use]
+    pub fn unread(program: &Program) -> Facts {
+        Facts {
+            name: program.name.clone(),
+            naming: program.naming(),
+            rust: program.rust,
+            harness: program.harness,
+            ..Facts::default()
+        }
+    }
+
     /// Looks at a program.
     pub fn of(program: &Program, question: &Question) -> Result<Facts> {
         let Some(name) = program.command.first() else {

@@ -339,7 +339,24 @@ fn the_first_finding_ends_it() {
     let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
     assert_eq!(answer.models[0].verdict, Verdict::Violated);
     assert_eq!(answer.failed[0].verdict, Verdict::Unknown(Limit::Executions(answer.executions)));
-    assert_eq!(answer.remarks, Vec::<String>::new());
+    // Why a model is unknown beside one that is not.
+    let ended =
+        "the exploration ended at a finding (--fail-fast): what is unknown was not explored";
+    assert_eq!(answer.remarks, [ended]);
+}
+
+/// A program is not even started then: of many tests, those that follow would take as long as they are.
+#[test]
+fn nothing_begins_after_an_interrupt() {
+    let system = pairs(1, 1);
+    for isolate in [Isolate::Memory, Isolate::Auto] {
+        let question = Question { isolate, ..question(Strategy::Auto, &[Model::Tso]) };
+        let answer = ask(&question, &Fake::new(&system), &Steady::new(Some(0)));
+        assert_eq!((answer.executions, &answer.strategies[..]), (0, &[][..]));
+        for judged in answer.verdicts() {
+            assert_eq!(judged.verdict, Verdict::Unknown(Limit::Interrupted));
+        }
+    }
 }
 
 /// The fence that is proposed prevents everything, and that was tried out.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use weakspot_core::certify::{Rejected, Shows};
-use weakspot_core::fence_proof::check_claim;
+use weakspot_core::fence_proof::check_claim_while;
 use weakspot_core::{
     Certification, Evidence, Fence, FenceCosts, Goal, Instr, Limits, Model, PlacedFence, Program,
     Verdict, same_program,
@@ -189,7 +189,9 @@ fn witness(
         clauses: found.clauses.clone(),
     };
     let claimed = witness.claimed();
-    let is_checked = match check_claim(&patches.places, (model, goal), &costs, claimed) {
+    let mut go_on = || limits.check(0).is_ok() && !pool::interrupted();
+    let asked = (model, goal);
+    let is_checked = match check_claim_while(&patches.places, asked, &costs, claimed, &mut go_on) {
         Ok(()) => enough == Certification::Checked,
         Err(Rejected::TooLarge(_)) => false,
         Err(rejected) => return Err(NoAnswer::Rejected(rejected)),

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
             std::env::args_os().skip(1),
         ));
     }
+    output::hear_of_large_files();
     let command = match args::read(std::env::args_os()) {
         Ok(command) => command,
         Err(Stop::Clap(error)) if error.use_stderr() => {

@@ -75,6 +75,8 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
             return String::new();
         }
         format!("it looks like {} that was cut off: the end of the file is missing", like.key())
+    } else if begins(&["{", "["]) && has(b"\"data\"") && is_cut_off(text) {
+        "it looks like JSON that was cut off: the end of the file is missing".to_owned()
     } else if begins(&["WSLOG", "trace"]) || has(b"\"events\"") || has(b"|w(") || has(b"|r(") {
         "it looks like a log of one execution, which `weakspot monitor` reads".to_owned()
     } else if like != format && like != HistoryFormat::Text && !text.is_empty() {
@@ -132,6 +134,8 @@ mod tests {
         };
         let cut = hint_of(r#"{"data":[[{"events":[["w",0,"#);
         assert!(cut.starts_with("hint: it looks like dbcop-json that was cut off"), "{cut}");
+        let cut = hint_of(r#"[{"data":[[{"events":[["w",0,"#);
+        assert!(cut.starts_with("hint: it looks like JSON that was cut off"), "{cut}");
         assert_eq!(hint_of(r#"{"data":[[{"events":[["w",0,"]"]]}]]}"#), "");
     }
 }

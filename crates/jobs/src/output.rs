@@ -189,21 +189,18 @@ pub fn abandon() {
     }
 }
 
-/// A file that grows beyond `ulimit -f` is an error like a full disk, and not the end of the program.
-fn hear_of_large_files() {
+/// A file that grows beyond `ulimit -f` is an error like a full disk, and not the end of the program. That holds
+/// for standard output as well, so it is called first of all.
+pub fn hear_of_large_files() {
     #[cfg(unix)]
     {
-        static HEARD: std::sync::Once = std::sync::Once::new();
-        HEARD.call_once(|| {
-            let nobody = std::sync::Arc::default();
-            let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, nobody);
-        });
+        let nobody = std::sync::Arc::default();
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, nobody);
     }
 }
 
 impl Temporary {
     fn create(place: &Path) -> io::Result<(File, Temporary)> {
-        hear_of_large_files();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
         loop {

@@ -176,7 +176,8 @@ pub(crate) fn print_all<I: Named, T: Send>(
             None => format!("{memory}, and any time,"),
         };
         let count = Count(inputs.len() as u64);
-        eprintln!("{count} inputs, {workers} at a time; {limits} for each question");
+        let s = if inputs.len() == 1 { "" } else { "s" };
+        eprintln!("{count} input{s}, {workers} at a time; {limits} for each question");
     }
     let printed = std::thread::scope(|scope| {
         // Parts wait for who prints them, so that a reader who is slow does not fill memory.

@@ -595,17 +595,13 @@ pub fn unserializable_text(
     shown: Option<&RealUnserializable<'_>>,
     style: Style,
 ) -> String {
-    let what =
-        if fenced { "with a fence at the end of each, transactions" } else { "transactions" };
+    let what = if fenced { "transactions, each with a fence at its end" } else { "transactions" };
     let executions = explored.counted();
     let mut out = format!("{} {model}: {what}: ", plain(explored.program));
     let verdict_at = out.len();
     let _ = match verdict {
         Verdict::Holds if transactions == 0 => {
-            writeln!(
-                out,
-                "none was executed, so that there is nothing to be in order ({executions} explored)"
-            )
+            writeln!(out, "serializable: no transaction was executed ({executions} explored)")
         }
         Verdict::Holds => writeln!(out, "serializable ({executions} explored)"),
         Verdict::Violated => writeln!(out, "not serializable ({executions} explored)"),
@@ -667,10 +663,8 @@ impl Explored<'_> {
 mod tests {
     use super::*;
 
-    /// Executions that were blocked may have shown it as well; then there are more than came to their end.
-    #[test]
-    fn seen_in_blocked_executions() {
-        let explored = Explored {
+    fn explored() -> Explored<'static> {
+        Explored {
             program: "p",
             root: None,
             executions: 2,
@@ -685,7 +679,26 @@ mod tests {
             cut_off: None,
             time: Duration::ZERO,
             course: None,
+        }
+    }
+
+    #[test]
+    fn transactions_in_words() {
+        let style = Style { details: true, color: false, width: 80, proving: false };
+        let said = |fenced, executed| {
+            let (explored, holds) = (explored(), Verdict::Holds);
+            unserializable_text(&explored, Model::Sc, &holds, (fenced, executed), None, style)
         };
+        assert!(said(false, 1).starts_with("p SC: transactions: serializable ("));
+        assert!(said(false, 0).starts_with("p SC: transactions: serializable: no transaction was"));
+        let fenced = said(true, 1);
+        assert!(fenced.starts_with("p SC: transactions, each with a fence at its end: serial"));
+    }
+
+    /// Executions that were blocked may have shown it as well; then there are more than came to their end.
+    #[test]
+    fn seen_in_blocked_executions() {
+        let explored = explored();
         let line = |executions| {
             let text = seen(&explored, executions, 1, ("", None));
             text.lines().next().unwrap_or_default().to_owned()

@@ -52,10 +52,11 @@ impl Row for LitmusResult {
     fn words(&self) -> Vec<String> {
         let model = self.model.map_or(NONE, model_key).to_owned();
         let mut words = vec![self.file.clone(), model];
-        if let LitmusEnd::Answer { name, ok, observation, states, listed } = &self.end {
+        if let LitmusEnd::Answer { name, ok, observation, states, complete, listed } = &self.end {
             let ok = ok.map_or(NONE.to_owned(), |ok| ok.to_string());
             let observation = observation.unwrap_or(NONE).to_owned();
-            words.extend([name.clone(), ok, observation, states.to_string()]);
+            let states = [states.to_string(), complete.to_string()];
+            words.extend([name.clone(), ok, observation].into_iter().chain(states));
             if let Some((listed, complete)) = listed {
                 words.push(complete.to_string());
                 words.extend(listed.iter().cloned());
@@ -69,7 +70,7 @@ impl Row for LitmusResult {
         let model = if model == NONE { None } else { Some(model_of_key(model)?) };
         let end = match rest {
             [] => LitmusEnd::Error,
-            [name, ok, observation, states, listed @ ..] => LitmusEnd::Answer {
+            [name, ok, observation, states, complete, listed @ ..] => LitmusEnd::Answer {
                 name: name.clone(),
                 ok: if ok == NONE { None } else { Some(ok.parse().ok()?) },
                 observation: match &**observation {
@@ -79,6 +80,7 @@ impl Row for LitmusResult {
                     }
                 },
                 states: states.parse().ok()?,
+                complete: complete.parse().ok()?,
                 listed: match listed {
                     [] => None,
                     [complete, states @ ..] => Some((states.to_vec(), complete.parse().ok()?)),
@@ -147,8 +149,8 @@ mod tests {
             for ok in [None, Some(true), Some(false)] {
                 let name = "SB".to_owned();
                 for listed in [None, Some((Vec::new(), true)), Some((vec!["x=1;".into()], false))] {
-                    let name = name.clone();
-                    let end = LitmusEnd::Answer { name, ok, observation, states: 4, listed };
+                    let (name, states, complete) = (name.clone(), 4, listed.is_none());
+                    let end = LitmusEnd::Answer { name, ok, observation, states, complete, listed };
                     check(&LitmusResult { file: "a".to_owned(), model: Some(Model::Sc), end });
                 }
             }

@@ -65,7 +65,7 @@ impl LogReader {
         LogReader::over(Source::new(source), format)
     }
 
-    /// A reader of a log whose format is told by how it begins.
+    /// A reader of a log whose format is recognised by how it begins.
     ///
     /// # Errors
     /// When the beginning cannot be read.

@@ -24,7 +24,7 @@ pub(crate) fn decide(campaign: &Campaign<'_>, base: &mut Config) -> Result<Optio
     base.fork = match question.isolate {
         Isolate::Memory => false,
         Isolate::Fork => true,
-        Isolate::Auto if replays => false,
+        Isolate::Auto if replays || campaign.control.interrupted() => false,
         Isolate::Auto => {
             let memory = first_steps(campaign, base, false)?;
             let fork = if memory.is_some() { first_steps(campaign, base, true)? } else { None };

@@ -45,14 +45,14 @@ pub(crate) struct Call {
     /// What each part led to, in their order, and in how many executions.
     pub(crate) parts: Vec<(String, u64)>,
     /// Those who explored them.
-    pub(crate) workers: Vec<Told>,
+    pub(crate) workers: Vec<Exchange>,
     /// Whether it came to its end; then, whether all parts have to be made again.
     pub(crate) ended: Option<bool>,
 }
 
 /// What a child was given and has said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Exchange {
     pub(crate) given: Vec<(u64, u64)>,
     /// Its messages, apart from what parts led to.
     pub(crate) lines: Vec<String>,
@@ -181,7 +181,7 @@ fn parse(text: &str) -> Option<Vec<Call>> {
                 let (executions, rest) = rest.split_once(' ')?;
                 call.parts.push((rest.to_owned(), executions.parse().ok()?));
             }
-            "worker" => call.workers.push(Told::default()),
+            "worker" => call.workers.push(Exchange::default()),
             "given" => {
                 let (part, before) = rest.split_once(' ')?;
                 let given = (part.parse().ok()?, before.parse().ok()?);
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn calls_come_back() {
-        let told = Told {
+        let exchange = Exchange {
             given: vec![(0, 0), (1, 40)],
             lines: vec![
                 Message::Shared { addr: 16, len: 8 }.to_string(),
@@ -213,7 +213,7 @@ mod tests {
         let call = |ended| Call {
             key: "fd=3 strategy=dpor".to_owned(),
             parts: vec![("1,2,a".to_owned(), 40), (String::new(), 4)],
-            workers: vec![told.clone(), Told::default()],
+            workers: vec![exchange.clone(), Exchange::default()],
             ended,
         };
         let calls = vec![call(Some(true)), call(Some(false)), call(None)];

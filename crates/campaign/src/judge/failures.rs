@@ -29,7 +29,7 @@ const MOST_LOOKS: usize = 4;
 /// What is said of a call in which a thread has waited.
 const GOES_ON: &str = " goes on";
 
-/// An access of a data race as it is told; others are as they were.
+/// An access of a data race as it is shown; others are as they were.
 fn access_in_words(access: &str) -> &str {
     if access == "free" { "free of the block" } else { access }
 }
@@ -126,7 +126,7 @@ fn frames(failure: &Failure, seen: &[Related], symbols: &Symbols) -> Vec<String>
 /// Other places that have to do with a failure: what, who, and the source. If there are several for one
 /// thing, they are the calls that led there, of which the first in the user's own code is meant.
 fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownRelated> {
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for calls in seen.chunk_by(|a, b| (&a.what, a.thread) == (&b.what, b.thread)) {
         let places: Vec<Place> = calls.iter().map(|related| related.place).collect();
         let (what, thread) = (&calls[0].what, calls[0].thread.map(|t| names.thread(t)));
@@ -135,14 +135,14 @@ fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownR
         }
         if what != SLEPT {
             let (what, at) = (access_in_words(what).to_owned(), symbols.own_lines(&places));
-            told.push(ShownRelated { what, thread, at, wait: None });
+            shown.push(ShownRelated { what, thread, at, wait: None });
         } else if places.iter().any(|&place| symbols.frames(place).iter().any(Frame::is_own)) {
             let what = "sleeping orders nothing here: slept".to_owned();
             let at = symbols.own_text(&places).into_iter().collect();
-            told.push(ShownRelated { what, thread, at, wait: None });
+            shown.push(ShownRelated { what, thread, at, wait: None });
         }
     }
-    told
+    shown
 }
 
 /// The same if it is known what threads wait for: that instead of where, and whatever else there is.
@@ -295,7 +295,7 @@ impl Shower<'_> {
             _ if stuck => None,
             _ if race => traced
                 .failure(failure)
-                // It is told just before the access.
+                // It is reported just before the access.
                 .and_then(|failed| items.iter().position(|item| *item == Item::Step(failed.steps)))
                 .filter(|&i| Some(steps[i].step.thread) == failure.thread)
                 .or_else(|| at(&steps, failure.thread, failure.place)),
@@ -500,7 +500,7 @@ impl Shower<'_> {
         let mut calls: Vec<(usize, String)> = Vec::new();
         let mut last = None;
         let of_call = |name: &str| name.strip_suffix(GOES_ON).unwrap_or(name).to_owned();
-        let told = |(name, at, steps): (String, usize, u64)| {
+        let in_words = |(name, at, steps): (String, usize, u64)| {
             (at, format!("{name}, {steps} step{}", if steps == 1 { "" } else { "s" }))
         };
         for (at, item) in items.iter().enumerate() {
@@ -521,11 +521,11 @@ impl Shower<'_> {
                     continue;
                 }
                 (Some(before), Some(call)) if call == of_call(&before.0) => {
-                    calls.push(told(before));
+                    calls.push(in_words(before));
                     Some(format!("{call}{GOES_ON}"))
                 }
                 (before, call) => {
-                    calls.extend(before.map(told));
+                    calls.extend(before.map(in_words));
                     call
                 }
             };
@@ -534,7 +534,7 @@ impl Shower<'_> {
                 inside.insert(step.thread, (name, at, 1));
             }
         }
-        calls.extend(inside.into_values().map(told));
+        calls.extend(inside.into_values().map(in_words));
         for (at, call) in calls {
             shown[at].call = Some(call);
         }
@@ -566,7 +566,7 @@ impl Shower<'_> {
         ShownStep { what, location, ..self.step_at(&step, own.or(place)) }
     }
 
-    /// What the standard library does for one line of the user's own code is told by its updates, or by its
+    /// What the standard library does for one line of the user's own code is shown by its updates, or by its
     /// first step if there is none; its own data do not matter.
     fn thin(&self, steps: &mut [ShownStep]) {
         let is_own = |place| self.symbols.frames(place).iter().any(Frame::is_own);

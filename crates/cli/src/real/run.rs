@@ -195,7 +195,10 @@ fn explored(
     let listener = Listener { since: Instant::now() };
     let program = &subject.program;
     let question = question(args, shared)?;
-    let facts = Facts::of(program, &question)?;
+    let facts = match pool::interrupted() {
+        true => Facts::unread(program),
+        false => Facts::of(program, &question)?,
+    };
     let runtime = unpacked()?;
     let record = kept.map(|file| Record::new(file)).transpose()?;
     let child = Child { record: record.as_ref(), ..child(args, program, &runtime) };

@@ -27,6 +27,26 @@ fn tables_of_bad_inputs() {
     }
 }
 
+/// Standard output that may not grow any further is like a full disk, and nothing that ends the command silently.
+#[cfg(unix)]
+#[test]
+fn output_beyond_the_largest_file_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let tests = ["corpus/litmus/SB.litmus", "corpus/litmus/MP.litmus", "corpus/litmus/IRIW.litmus"];
+    for args in [&["completions", "bash"][..], &[&["litmus"], &tests[..]].concat()] {
+        let command = "ulimit -f 1; out=$1; shift; exec \"$@\" > \"$out\"";
+        let mut sh = Command::new("sh");
+        sh.args(["-c", command, "sh"]).arg(&out).arg(weakspot().get_program()).args(args);
+        let ran = sh.current_dir(crate::root()).output().expect("a shell");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("File too large"), "{args:?}: {said}");
+    }
+    let ran = run(&["litmus", "-v", "--model", "sc", tests[0]], "");
+    assert!(ran.err.starts_with("1 input, 1 at a time; "), "{}", ran.err);
+}
+
 /// A reader that has gone changes no verdict.
 #[test]
 fn a_reader_that_has_gone_changes_no_exit_code() {

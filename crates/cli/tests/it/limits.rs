@@ -178,6 +178,27 @@ fn long_threads_end_within_limits() {
         .expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+    // What is found at once is said at once, and in full, however long the run is that shows it.
+    let buffering = folder.path().join("buffering.weak");
+    let (stores, half) = (" x = 1\n".repeat(2_000), |a, b| format!("var r; {a} = 1; r = {b}"));
+    let (p, q) = (half("y", "z"), half("z", "y"));
+    let p = p.replacen("var r;", &format!("var r\n{stores}"), 1);
+    let program = format!("shared x, y, z\nthread p {{ {p} }}\nthread q {{ {q} }}\n");
+    std::fs::write(&buffering, program).expect("it can be written");
+    for (command, said) in [
+        (
+            "robust",
+            "not robust: p's store to y (line 2003:2) can reach memory after its later load of z",
+        ),
+        ("fence", "needs 2 fences to be robust; no fewer do"),
+    ] {
+        let since = Instant::now();
+        let args = [command, "--model", "tso", "--timeout", "20s"];
+        let output = start(&args, &buffering).wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains(said), "{command}: {}", text(&output));
+        assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+    }
     // There are 8 million pairs to ask about.
     let pairs = write("pairs.weak", &" x = 1; r = y\n".repeat(4_000), "y = 1; r = x");
     let args = ["robust", "--model", "tso", "--algorithm", "attack", "--memory", "64MiB"];

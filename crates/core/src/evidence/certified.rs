@@ -331,19 +331,22 @@ impl<A: TxnClaim> Certified<A> {
 
 impl<A: FenceClaim> Certified<A> {
     /// Whether the goal is reached without fences; if not, whether it is with those of the answer,
-    /// and whether they are the cheapest, if it says so.
+    /// and whether they are the cheapest, if it says so. `go_on` is asked before each replay of a run with
+    /// a fence; if it says no, the rest is too large.
     pub fn fences(
         places: &FencePlaces,
         (model, goal): (Model, Goal),
         costs: &FenceCosts,
         answer: A,
         effort: Effort,
+        go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Certified<A>, Rejected> {
         let (fences, is_optimal) = (answer.fences().map(<[_]>::to_vec), answer.is_optimal());
         Certified::checked(answer, |verdict, clauses| {
             let fences = fences.as_deref();
             let claimed = FencesClaimed { verdict, fences, optimal: is_optimal, clauses };
-            let proof = fence_proof::check_claim(places, (model, goal), costs, claimed);
+            let asked = (model, goal);
+            let proof = fence_proof::check_claim_while(places, asked, costs, claimed, go_on);
             let certification = Certification::of(proof)?;
             let Some(fences) = fences else { return Ok(certification) };
             let fenced = goal.question(&places.with(fences));

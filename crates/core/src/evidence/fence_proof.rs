@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use crate::evidence::certify;
 use crate::evidence::rejected::Rejected;
-use crate::machine::{Machine, Outcome, Schedule, Step};
+use crate::machine::{Machine, Schedule, Step};
 use crate::{
     Evidence, Fence, FencePlaces, Goal, Model, PlaceEdge, PlacedFence, Program, Quantifier, Verdict,
 };
@@ -109,9 +109,21 @@ pub struct FencesClaimed<'a> {
 /// evidence.
 pub fn check_claim(
     places: &FencePlaces,
+    asked: (Model, Goal),
+    costs: &FenceCosts,
+    claimed: FencesClaimed<'_>,
+) -> Result<(), Rejected> {
+    check_claim_while(places, asked, costs, claimed, &mut || true)
+}
+
+/// The same, as long as `go_on` says so; else it is too large. That each run misses the goal is checked
+/// whatever it says.
+pub fn check_claim_while(
+    places: &FencePlaces,
     (model, goal): (Model, Goal),
     costs: &FenceCosts,
     claimed: FencesClaimed<'_>,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), Rejected> {
     let FencesClaimed { verdict, fences, optimal, clauses } = claimed;
     let needed = match verdict {
@@ -134,7 +146,7 @@ pub fn check_claim(
     {
         return Err(Rejected::Fences("a fence or a run is there twice"));
     }
-    check_clauses(places, model, goal, costs, clauses)?;
+    check_clauses(places, (model, goal), costs, clauses, go_on)?;
     match optimal {
         true => check_bound(costs, chosen, clauses),
         false => Ok(()),
@@ -157,17 +169,17 @@ pub fn check(
     chosen: &[PlacedFence],
     clauses: &[Clause],
 ) -> Result<(), Rejected> {
-    check_clauses(places, model, goal, costs, clauses)?;
+    check_clauses(places, (model, goal), costs, clauses, &mut || true)?;
     check_bound(costs, chosen, clauses)
 }
 
 /// Checks that each run misses the goal, and that those fences forbid it which are said to.
 fn check_clauses(
     places: &FencePlaces,
-    model: Model,
-    goal: Goal,
+    (model, goal): (Model, Goal),
     costs: &FenceCosts,
     clauses: &[Clause],
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), Rejected> {
     let plain = FencePlaces { program: goal.question(&places.program), ..places.clone() };
     let all: Vec<PlacedFence> = (0..places.places.len())
@@ -180,16 +192,26 @@ fn check_clauses(
             return Err(Rejected::Fences("a clause has a fence that there is no place for"));
         }
         goal.is_missed(&plain.program, model, &clause.run)?;
+    }
+    for clause in clauses {
         let passed = passed(Machine { program: &plain.program, model }, &clause.run);
         let touches = |f: &PlacedFence| places.places[f.place].iter().any(|e| passed.contains(e));
-        for fence in all.iter().filter(|f| !clause.hit_by.contains(f) && touches(f)) {
-            goal.is_missed(&plain.with(&[*fence]), model, &clause.run)
-                .map_err(|_| Rejected::Fences("a clause lacks a fence that forbids its run"))?;
-        }
-        let leaves =
-            |f: &PlacedFence| goal.is_missed(&plain.with(&[*f]), model, &clause.run).is_ok();
-        if clause.hit_by.iter().any(leaves) {
-            return Err(Rejected::Fences("a clause has a fence that does not forbid its run"));
+        for fence in all.iter().filter(|f| touches(f) || clause.hit_by.contains(f)) {
+            if !go_on() {
+                return Err(Rejected::TooLarge(all.len()));
+            }
+            let forbids = goal.is_missed(&plain.with(&[*fence]), model, &clause.run).is_err();
+            match (forbids, clause.hit_by.contains(fence)) {
+                (true, false) => {
+                    return Err(Rejected::Fences("a clause lacks a fence that forbids its run"));
+                }
+                (false, true) => {
+                    return Err(Rejected::Fences(
+                        "a clause has a fence that does not forbid its run",
+                    ));
+                }
+                _ => {}
+            }
         }
     }
     Ok(())
@@ -228,9 +250,8 @@ fn passed(machine: Machine<'_>, run: &Schedule) -> HashSet<PlaceEdge> {
                 edges.insert(PlaceEdge { thread, point: local.point, edge: edge as usize });
             }
         }
-        match machine.take(&state, step) {
-            Outcome::Next(next) => state = next,
-            Outcome::Blocked | Outcome::Failed(_) => break,
+        if machine.advance(&mut state, step) != Ok(true) {
+            break;
         }
     }
     edges

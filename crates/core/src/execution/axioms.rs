@@ -17,6 +17,8 @@
 //! cell from its thread's buffer and another from memory, before and after the same write. Under
 //! PSO stores keep their order if they share a cell.
 
+pub(crate) mod neighbours;
+
 use crate::execution::cells::Cells;
 use crate::execution::link::Link;
 use crate::execution::relation::Relation;
@@ -56,6 +58,9 @@ pub fn check(model: Model, execution: &Execution) -> Result<(), Broken> {
 /// Whether `model` allows `execution`.
 #[must_use]
 pub fn allows(model: Model, execution: &Execution) -> bool {
+    if model == Model::Sc && execution.wides.is_empty() {
+        return neighbours::sc_allows(execution);
+    }
     relations(model, execution).into_iter().all(|(_, relation)| relation.is_acyclic())
 }
 

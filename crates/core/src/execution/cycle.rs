@@ -1,5 +1,6 @@
 //! Why SC does not allow an execution: a cycle of events, with the reason for each step of it.
 
+use crate::execution::axioms::neighbours::short_cycle;
 use crate::execution::cells::Cells;
 pub use crate::execution::link::Link;
 use crate::{EventId, Execution, Model, Op, ThreadId, axioms};
@@ -19,12 +20,19 @@ pub struct Arc {
 /// all of them takes cubic time.
 const MAX_COMPARED: usize = 150;
 
+/// Executions with more events than this get a short cycle that is found in linear time. To find a
+/// shortest one takes cubic time, and memory for all pairs.
+const MAX_SHORTEST: usize = 1500;
+
 /// A shortest cycle of program order, reads-from, coherence and from-reads; `None` if there is
 /// none, which is to say that SC allows the execution. Among the shortest ones it is one with the
 /// fewest coherence arcs: what a thread read is easier to follow than in which order writes that
-/// nobody read reached memory.
+/// nobody read reached memory. In executions with thousands of events it is a short one.
 #[must_use]
 pub fn sc_cycle(execution: &Execution) -> Option<Vec<Arc>> {
+    if execution.events.len() > MAX_SHORTEST && execution.wides.is_empty() {
+        return arcs_between(execution, None, &short_cycle(execution)?);
+    }
     let mut nodes = axioms::check(Model::Sc, execution).err()?.cycle;
     let cells = (!execution.wides.is_empty()).then(|| Cells::of(execution));
     if execution.events.len() <= MAX_COMPARED
@@ -227,6 +235,30 @@ mod tests {
         check(&events, &[&[0], &[3], &[4, 1]], "0-po->2 2-fr->3 3-po->5 5-fr->0");
         check(&events[..5], &[&[0], &[3], &[4, 1]], "1-po->2 2-fr->3 3-po->4 4-co->1");
         check(&events[..4], &[&[0], &[3], &[1]], "");
+    }
+
+    /// Store buffering behind ten thousand stores of each thread, for which all pairs would take minutes.
+    #[test]
+    fn a_long_execution_has_a_short_cycle() {
+        const STORES: u32 = 10_000;
+        let half = |t, mine, other| {
+            let stores = std::iter::repeat_n((t, write(2)), STORES as usize);
+            stores.chain([(t, write(mine)), (t, read(other))])
+        };
+        let events = half(0, 0, 1).chain(half(1, 1, 0));
+        let events: Vec<Event> = events.map(|(t, op)| Event { thread: ThreadId(t), op }).collect();
+        let q = STORES + 2;
+        let stores = (0..STORES).flat_map(|i| [EventId(i), EventId(q + i)]).collect();
+        let coherence = vec![vec![EventId(STORES)], vec![EventId(q + STORES)], stores];
+        let reads_from = vec![None; events.len()];
+        let mut execution = Execution { events, reads_from, coherence, ..Execution::default() };
+        assert!(!axioms::allows(Model::Sc, &execution));
+        let cycle = sc_cycle(&execution).unwrap_or_default();
+        assert_eq!(cycle.iter().filter(|arc| arc.link == Link::Po).count(), 2, "{cycle:?}");
+        assert!(cycle.iter().all(|arc| arc.link != Link::Co) && cycle.len() == 4, "{cycle:?}");
+        execution.reads_from[q as usize + STORES as usize + 1] = Some(EventId(STORES));
+        assert!(axioms::allows(Model::Sc, &execution));
+        assert_eq!(sc_cycle(&execution), None);
     }
 
     /// A block counts as one event, whatever stands in it.

@@ -1,8 +1,8 @@
 //! From a run of the machine to the [`Execution`] that it is an instance of: which write each
 //! read took its value from, and in which order writes reached memory.
 
-use crate::machine::{Entry, Machine, Outcome, Schedule, State, Step};
-use crate::{Event, EventId, Execution, Instr, LocId, Op, Value};
+use crate::machine::{Entry, Machine, Schedule, State, Step};
+use crate::{Event, EventId, Execution, Instr, LocId, Op, PointId, Value};
 
 /// A recorded run.
 #[derive(Clone, Debug)]
@@ -36,10 +36,10 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
     };
 
     for (i, &step) in schedule.steps.iter().enumerate() {
-        let next = match machine.take(&state, step) {
-            Outcome::Next(next) => next,
-            Outcome::Blocked | Outcome::Failed(_) => return Err(i),
-        };
+        let before = Before::of(machine, &state, step).ok_or(i)?;
+        if machine.advance(&mut state, step) != Ok(true) {
+            return Err(i);
+        }
         match step {
             Step::Commit { thread, addr } => {
                 let queue = &mut pending[thread.index()];
@@ -49,8 +49,7 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                 event_of.push(Some(event));
             }
             Step::Execute { thread, edge, .. } => {
-                let before = &state.threads[thread.index()];
-                let after = &next.threads[thread.index()];
+                let after = &state.threads[thread.index()];
                 let id = EventId::new(execution.events.len());
                 let mut reached = false;
                 let op = match &program.edge(thread, before.point, edge as usize).instr {
@@ -64,7 +63,7 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                         let value = value.eval(&before.regs).map_err(|_| i)?;
                         let loc = loc_id(addr, &mut locs, &mut execution);
                         if after.buffer.last() == Some(&Entry::Store { addr, value })
-                            && after.buffer.len() > before.buffer.len()
+                            && after.buffer.len() > before.buffered
                         {
                             pending[thread.index()].push((addr, id));
                         } else {
@@ -76,9 +75,8 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                         let addr = addr.eval(&before.regs).map_err(|_| i)?;
                         let loc = loc_id(addr, &mut locs, &mut execution);
                         reached = true;
-                        let old = program.content(&state.memory, addr).unwrap_or(0);
-                        let new = program.content(&next.memory, addr).unwrap_or(0);
-                        Some(Op::Update { loc, old, new })
+                        let new = program.content(&state.memory, addr).unwrap_or(0);
+                        Some(Op::Update { loc, old: before.old.unwrap_or(0), new })
                     }
                     Instr::Fence(f) => Some(Op::Fence(*f)),
                     Instr::Lock => Some(Op::Lock),
@@ -98,9 +96,39 @@ pub fn record(machine: Machine<'_>, schedule: &Schedule) -> Result<Recording, us
                 }));
             }
         }
-        state = next;
     }
     Ok(Recording { end: state, execution, event_of })
+}
+
+/// What has to be known of the state before a step. To keep all of it takes a copy of buffers for each step, which
+/// may hold thousands of stores.
+struct Before {
+    point: PointId,
+    regs: Vec<Value>,
+    buffered: usize,
+    /// The content of the place that an update changes.
+    old: Option<Value>,
+}
+
+impl Before {
+    /// `None` if there is no such thread.
+    fn of(machine: Machine<'_>, state: &State, step: Step) -> Option<Before> {
+        let (Step::Commit { thread, .. } | Step::Execute { thread, .. }) = step;
+        let local = state.threads.get(thread.index())?;
+        let (regs, buffered) = (local.regs.clone(), local.buffer.len());
+        let old = old_content(machine, state, step);
+        Some(Before { point: local.point, regs, buffered, old })
+    }
+}
+
+/// What an update finds.
+fn old_content(machine: Machine<'_>, state: &State, step: Step) -> Option<Value> {
+    let Step::Execute { thread, edge, .. } = step else { return None };
+    let local = state.threads.get(thread.index())?;
+    let edges =
+        &machine.program.threads.get(thread.index())?.points.get(local.point.index())?.edges;
+    let Instr::Update { addr, .. } = &edges.get(edge as usize)?.instr else { return None };
+    machine.program.content(&state.memory, addr.eval(&local.regs).ok()?)
 }
 
 /// Adds an event. A read takes each cell from the newest of the thread's pending stores that covers

@@ -75,33 +75,29 @@ impl Relation {
 
     /// Whether repeated removal of elements without a predecessor empties the relation.
     pub(crate) fn is_acyclic(&self) -> bool {
-        let mut alive: Vec<u64> = vec![0; self.words];
-        for i in 0..self.n {
-            alive[i / 64] |= 1 << (i % 64);
+        let mut before = vec![0_usize; self.n];
+        for (_, to) in self.pairs() {
+            before[to] += 1;
         }
-        loop {
-            let mut has_predecessor = vec![0u64; self.words];
-            for i in ones(&alive) {
-                for (h, r) in has_predecessor.iter_mut().zip(self.row(i)) {
-                    *h |= r;
+        let mut free: Vec<usize> = (0..self.n).filter(|&i| before[i] == 0).collect();
+        let mut removed = 0;
+        while let Some(i) = free.pop() {
+            removed += 1;
+            for to in ones(self.row(i)) {
+                before[to] -= 1;
+                if before[to] == 0 {
+                    free.push(to);
                 }
             }
-            let mut changed = false;
-            for (a, h) in alive.iter_mut().zip(&has_predecessor) {
-                changed |= *a & !h != 0;
-                *a &= h;
-            }
-            if alive.iter().all(|&w| w == 0) {
-                return true;
-            }
-            if !changed {
-                return false;
-            }
         }
+        removed == self.n
     }
 
     fn cycle_through(&self, start: usize) -> Option<Vec<usize>> {
         let mut parent = vec![usize::MAX; self.n];
+        // What was not come to yet, so that each element is looked at once and not from each predecessor.
+        let mut unseen = vec![u64::MAX; self.words];
+        unseen[start / 64] &= !(1 << (start % 64));
         let mut queue = std::collections::VecDeque::from([start]);
         while let Some(i) = queue.pop_front() {
             if self.contains(i, start) {
@@ -112,11 +108,12 @@ impl Relation {
                 path.reverse();
                 return Some(path);
             }
-            for j in ones(self.row(i)) {
-                if j != start && parent[j] == usize::MAX {
-                    parent[j] = i;
-                    queue.push_back(j);
-                }
+            let new = self.row(i).iter().zip(&unseen).map(|(to, unseen)| to & unseen);
+            let new: Vec<u64> = new.collect();
+            for j in ones(&new) {
+                unseen[j / 64] &= !(1 << (j % 64));
+                parent[j] = i;
+                queue.push_back(j);
             }
         }
         None

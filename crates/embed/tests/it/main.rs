@@ -146,7 +146,7 @@ fn fences_that_are_needed() {
     let places = FencePlaces::at_points(&parsed.program);
     let certify = |answer| {
         let asked = (Model::Tso, Goal::Robust);
-        Certified::fences(&places, asked, &costs, answer, effort())
+        Certified::fences(&places, asked, &costs, answer, effort(), &mut || true)
     };
     let answer = fences(&places, question, &LIMITS, &mut Silent).expect("an answer");
     assert_eq!(answer.certification(), Certification::Checked);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weakspot_core::machine::{Entry, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{Entry, Machine, Schedule, State, Step};
 use weakspot_core::{
     Fence, FencePlaces, Goal, Instr, Model, PlaceEdge, PlacedFence, Program, Span, ThreadId, Value,
 };
@@ -11,11 +11,19 @@ use weakspot_core::{
 /// delayed needs no fence, so the run says more about which fences are needed.
 ///
 /// One pass over the commits, each moved to just behind its store if the run stays violating:
-/// quadratic in the length of the run.
-pub(super) fn tighten(program: &Program, model: Model, goal: Goal, run: Schedule) -> Schedule {
+/// quadratic in the length of the run, so `go_on` is asked before each of them.
+pub(super) fn tighten(
+    program: &Program,
+    model: Model,
+    goal: Goal,
+    run: Schedule,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Schedule {
     let mut best = run;
     let mut from = 0;
-    while let Some((store, commit)) = delayed(program, model, &best, from) {
+    while go_on()
+        && let Some((store, commit)) = delayed(program, model, &best, from)
+    {
         from = commit + 1;
         let mut steps = best.steps.clone();
         let moved = steps.remove(commit);
@@ -34,7 +42,11 @@ fn delayed(program: &Program, model: Model, run: &Schedule, from: usize) -> Opti
     let mut state = machine.initial_state(&run.init);
     let mut pending: Vec<Vec<(Value, usize)>> = vec![Vec::new(); state.threads.len()];
     for (i, &step) in run.steps.iter().enumerate() {
-        let Outcome::Next(next) = machine.take(&state, step) else { return None };
+        let (Step::Commit { thread, .. } | Step::Execute { thread, .. }) = step;
+        let before = state.threads.get(thread.index())?.buffer.len();
+        if machine.advance(&mut state, step) != Ok(true) {
+            return None;
+        }
         match step {
             Step::Commit { thread, addr } => {
                 let queue = &mut pending[thread.index()];
@@ -44,19 +56,20 @@ fn delayed(program: &Program, model: Model, run: &Schedule, from: usize) -> Opti
                 }
             }
             Step::Execute { thread, .. } => {
-                let after = &next.threads[thread.index()].buffer;
-                let grew = after.len() > state.threads[thread.index()].buffer.len();
-                if let (true, Some(Entry::Store { addr, .. })) = (grew, after.last()) {
+                let after = &state.threads[thread.index()].buffer;
+                if let (true, Some(Entry::Store { addr, .. })) =
+                    (after.len() > before, after.last())
+                {
                     pending[thread.index()].push((*addr, i));
                 }
             }
         }
-        state = next;
     }
     None
 }
 
 /// Every single fence that makes the run impossible. The run goes over the edges of the places.
+/// `None` if `go_on`, which is asked before each try, says no.
 ///
 /// A full fence does if the buffer holds something when the thread passes the place. A
 /// store-store fence can only do so, too, and is tried.
@@ -66,7 +79,8 @@ pub(super) fn forbidding(
     goal: Goal,
     kinds: &[Fence],
     run: &Schedule,
-) -> Vec<PlacedFence> {
+    go_on: &mut dyn FnMut() -> bool,
+) -> Option<Vec<PlacedFence>> {
     let mut passed: BTreeSet<PlaceEdge> = BTreeSet::new();
     each_step(&places.program, model, run, &mut |state, step| {
         if let Step::Execute { thread, edge, .. } = step {
@@ -84,12 +98,19 @@ pub(super) fn forbidding(
         for &kind in kinds {
             let fence = PlacedFence { place, kind };
             let possible = || goal.is_missed(&places.with(&[fence]), model, run).is_ok();
-            if kind == Fence::Full || !possible() {
+            if kind == Fence::Full {
+                found.push(fence);
+                continue;
+            }
+            if !go_on() {
+                return None;
+            }
+            if !possible() {
                 found.push(fence);
             }
         }
     }
-    found
+    Some(found)
 }
 
 /// The two accesses that a fence keeps in order in a run that it forbids: the oldest store that
@@ -153,9 +174,72 @@ fn each_step(program: &Program, model: Model, run: &Schedule, each: &mut dyn FnM
     let mut state = machine.initial_state(&run.init);
     for &step in &run.steps {
         each(&state, step);
-        match machine.take(&state, step) {
-            Outcome::Next(next) => state = next,
-            Outcome::Blocked | Outcome::Failed(_) => return,
+        if machine.advance(&mut state, step) != Ok(true) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fence::contract;
+    use crate::fence::{FenceQuestion, fences, misses_goal};
+    use weakspot_core::{
+        Certification, Drain, FenceCosts, Limits, Progress, Silent, Snapshot, Verdict,
+    };
+
+    /// Stops at the time that it is asked to, and counts how often it is asked.
+    struct Stop {
+        asked: u32,
+        after: u32,
+    }
+
+    impl Progress for Stop {
+        fn tick(&mut self, _: Snapshot) -> bool {
+            self.asked += 1;
+            self.asked <= self.after
+        }
+    }
+
+    /// What comes between two searches hears of limits, too: replays of long runs are what takes long.
+    #[test]
+    fn replays_hear_of_an_end() {
+        let text = "shared x, y\nthread p { var r\n x = 1\n x = 2\n x = 3\n r = y }\n\
+                    thread q { var r\n y = 1\n r = x }\nnever (p.r == 0 && q.r == 0)\n";
+        let program = weakspot_lang::parse(weakspot_lang::Format::Weak, text).unwrap().program;
+        let places = FencePlaces::at_points(&program);
+        let (model, goal) = (Model::Pso(Drain::All), Goal::Safe);
+        let (verdict, run) =
+            misses_goal(&program, model, goal, &Limits::UNLIMITED, &mut Silent).unwrap();
+        assert_eq!(verdict, Verdict::Violated);
+        let run = run.unwrap();
+        assert_eq!(tighten(&program, model, goal, run.clone(), &mut || false), run);
+        let mut asked = 0;
+        let mut count = || {
+            asked += 1;
+            true
+        };
+        tighten(&program, model, goal, run.clone(), &mut count);
+        assert!(asked > 1, "{asked}");
+        let kinds = [Fence::Full, Fence::StoreStore];
+        let lifted = contract::contract(&places, &[]).lift(model, &run);
+        let forbidding = |go_on: &mut dyn FnMut() -> bool| {
+            forbidding(&places, model, goal, &kinds, &lifted, go_on)
+        };
+        assert!(forbidding(&mut || true).is_some_and(|found| !found.is_empty()));
+        assert_eq!(forbidding(&mut || false), None);
+        // Whenever somebody wants an end, there is one, and what was known by then is the answer.
+        let costs = FenceCosts { full: 1, store_store: Some(1) };
+        let question = FenceQuestion { model, goal, costs };
+        let ask = |stop: &mut Stop| fences(&places, question, &Limits::UNLIMITED, stop).unwrap();
+        let mut never = Stop { asked: 0, after: u32::MAX };
+        assert!(ask(&mut never).optimal);
+        for after in 0..never.asked {
+            let mut stop = Stop { asked: 0, after };
+            let answer = ask(&mut stop);
+            assert!(stop.asked <= after + 20, "{} questions after the end", stop.asked - after);
+            assert!(!answer.optimal || answer.certification() == Certification::TooLarge);
         }
     }
 }

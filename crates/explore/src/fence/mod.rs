@@ -27,7 +27,7 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::machine::Schedule;
 use weakspot_core::{
     Certified, Claim, Clause, Effort, Evidence, Fence, FenceClaim, FenceCosts, FencePlaces, Goal,
-    Limit, Limits, Model, PlacedFence, Program, Progress, Span, Verdict,
+    Limit, Limits, Model, PlacedFence, Program, Progress, Snapshot, Span, Verdict,
 };
 
 use crate::answer::NoAnswer;
@@ -111,7 +111,7 @@ pub fn fences(
         candidates,
         clauses: Vec::new(),
         fallback: None,
-        asker: Asker { limits, progress, states: 0, queries: 0 },
+        asker: Asker { limits, progress: &mut *progress, states: 0, queries: 0 },
     };
     let end = search.run()?;
     if let (End::Stopped(Limit::Buffer { .. }), None) = (&end, &search.fallback) {
@@ -119,7 +119,10 @@ pub fn fences(
     }
     let answer = search.answer(end);
     let FenceQuestion { model, goal, costs } = question;
-    Certified::fences(&places, (model, goal), &costs, answer, Effort::within(&limits))
+    let so_far = Snapshot { states: answer.states, ..Snapshot::default() };
+    let mut go_on = || progress.tick(so_far) && limits.check(0).is_ok();
+    let effort = Effort::within(&limits);
+    Certified::fences(&places, (model, goal), &costs, answer, effort, &mut go_on)
         .map_err(NoAnswer::Rejected)
 }
 
@@ -246,10 +249,20 @@ impl Search<'_> {
             Asked::Stopped(limit) => return Ok(Tried::End(End::Stopped(limit))),
             Asked::Run(run) => run,
         };
-        let run = clause::tighten(&contracted.program, model, goal, run);
+        let asker = &mut self.asker;
+        let run = clause::tighten(&contracted.program, model, goal, run, &mut || {
+            asker.stopped().is_none()
+        });
         let run = contracted.lift(model, &run);
         goal.is_missed(&self.places.program, model, &run).map_err(NoAnswer::Rejected)?;
-        let hit_by = clause::forbidding(self.places, model, goal, &self.kinds, &run);
+        let mut stopped = None;
+        let hit_by = clause::forbidding(self.places, model, goal, &self.kinds, &run, &mut || {
+            stopped = asker.stopped();
+            stopped.is_none()
+        });
+        let Some(hit_by) = hit_by else {
+            return Ok(Tried::End(End::Stopped(stopped.unwrap_or(Limit::Interrupted))));
+        };
         if hit_by.iter().any(|f| fences.contains(f)) {
             let why = "a run passes a fence that forbids it";
             return Err(NoAnswer::Rejected(Rejected::Fences(why)));
@@ -365,8 +378,10 @@ impl Asker<'_> {
         }
     }
 
-    /// The limit that has been reached, if one has.
+    /// The limit that has been reached, if one has, or that somebody wants an end.
     fn stopped(&mut self) -> Option<Limit> {
-        self.limits.check(0).err()
+        let so_far = Snapshot { states: self.states, ..Snapshot::default() };
+        let goes_on = self.progress.tick(so_far);
+        self.limits.check(0).err().or((!goes_on).then_some(Limit::Interrupted))
     }
 }

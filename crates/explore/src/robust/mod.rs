@@ -19,7 +19,7 @@ use weakspot_core::{
 use crate::abstraction;
 use crate::answer::NoAnswer;
 use crate::keep::Keep;
-use crate::robust::tidy::tidy;
+use crate::robust::tidy::{MAX_STEPS, tidy};
 use crate::sc::packed::Plan;
 use crate::sc::safety;
 use crate::storage::Storage;
@@ -218,9 +218,11 @@ fn at_a_glance(program: &Program, model: Model) -> Option<Robust> {
     })
 }
 
-/// The answer with a run that is easier to follow.
+/// The answer with a run that is easier to follow, if there is time for that.
 fn tidied(program: &Program, model: Model, mut answer: Robust, limits: &Limits) -> Robust {
     if let Some(Evidence::Run(run)) = &answer.evidence
+        && run.steps.len() <= MAX_STEPS
+        && limits.check(0).is_ok()
         && let Some((run, reordered)) = tidy(program, model, run, limits)
     {
         answer.evidence = Some(Evidence::Run(run));

@@ -29,7 +29,7 @@ use weakspot_core::{
 use crate::robust::Reordered;
 
 /// Runs with more steps than this stay as they are.
-const MAX_STEPS: usize = 1000;
+pub(crate) const MAX_STEPS: usize = 1000;
 
 /// How many steps a thread may go on for the sake of a plainer cycle.
 const MORE_STEPS: usize = 12;

@@ -32,9 +32,10 @@ pub(super) fn help<I: Named + AsRef<Path>, T: Send + Row>(
         }
         return Exit::Unknown;
     };
-    let (told, over, differs) = (AtomicBool::new(false), AtomicBool::new(false), OnceLock::new());
+    let (by_leader, over, differs) =
+        (AtomicBool::new(false), AtomicBool::new(false), OnceLock::new());
     let goes = AtomicBool::new(false);
-    let helper = Helper { inputs, leader, told: &told, goes, differs: &differs };
+    let helper = Helper { inputs, leader, by_leader: &by_leader, goes, differs: &differs };
     let (hand_in, handed) = mpsc::channel();
     let (helper, handed) = (&helper, &Mutex::new(handed));
     let ended = std::thread::scope(|scope| {
@@ -88,7 +89,7 @@ struct Helper<'h, I> {
     inputs: &'h [I],
     leader: &'h Peer,
     /// It was process 0 that has asked for an end.
-    told: &'h AtomicBool,
+    by_leader: &'h AtomicBool,
     /// A signal was for this process.
     goes: AtomicBool,
     /// The name of an input that is not the same here.
@@ -104,7 +105,7 @@ impl<I: Named + AsRef<Path>> Helper<'_, I> {
     /// Whether this process goes, and takes with it what it has not finished. It does not change its mind: an answer
     /// may have been left out already.
     fn goes(&self) -> bool {
-        if interrupt::asked() && !self.told.load(Ordering::Acquire) {
+        if interrupt::asked() && !self.by_leader.load(Ordering::Acquire) {
             self.goes.store(true, Ordering::Release);
         }
         self.goes.load(Ordering::Acquire)
@@ -154,7 +155,7 @@ impl<I: Named + AsRef<Path>> Helper<'_, I> {
                     let _ = hand_in.send((i, digest));
                 }
                 Some(Message::Stop) => {
-                    self.told.store(true, Ordering::Release);
+                    self.by_leader.store(true, Ordering::Release);
                     interrupt::ask();
                 }
                 Some(Message::Done) => return Ended::Done,

@@ -157,10 +157,9 @@ fn litmus_text(a: &LitmusAnswer<'_>, paint: Paint) -> String {
 fn litmus_line(a: &LitmusAnswer<'_>, paint: Paint) -> String {
     let (name, model) = (plain(&a.names.program), a.head.model);
     let (positive, states) = (a.positive, a.positive + a.negative);
-    let found = match observation(a) {
-        Some(word) => format!("{word}, in {positive} of {}", counted(states, "final state")),
-        None => format!("{positive} of {} found so far", counted(states, "final state")),
-    };
+    let word = observation(a).map_or(String::new(), |word| format!("{word}, in "));
+    let so_far = if is_complete(a) { "" } else { " found so far" };
+    let found = format!("{word}{positive} of {}{so_far}", counted(states, "final state"));
     let head = format!("{name} {model} ");
     let said = match a.head.verdict {
         Verdict::Holds => format!("{head}holds: {found}\n"),
@@ -547,6 +546,11 @@ mod tests {
             ]],
         );
         let head = Head { verdict: &Verdict::Holds, limit: Some(&limit), ..answer.head };
+        let mixed = LitmusAnswer { head, positive: 1, negative: 1, ..answer };
+        expect![[r#"
+            SB PSO holds: Sometimes, in 1 of 2 final states found so far
+        "#]]
+        .assert_eq(&litmus_line(&mixed, Paint(false)));
         let answer = LitmusAnswer { head, positive: 2, negative: 0, ..answer };
         check(
             &answer,

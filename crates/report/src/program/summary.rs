@@ -36,6 +36,8 @@ pub enum LitmusEnd {
         observation: Option<&'static str>,
         /// How many final states were found.
         states: usize,
+        /// Whether there are no others.
+        complete: bool,
         /// These, if they are for a table, and whether there are no others.
         listed: Option<(Vec<String>, bool)>,
     },
@@ -57,6 +59,7 @@ impl LitmusResult {
             ok,
             observation: observation(a),
             states: a.outcomes.len(),
+            complete: a.head.limit().is_none(),
             listed: with_states.then(|| (states(a), a.head.limit().is_none())),
         };
         LitmusResult { file: a.head.file.to_owned(), model: Some(a.head.model), end }
@@ -66,7 +69,14 @@ impl LitmusResult {
     #[must_use]
     pub fn unknown(file: &str, model: Model) -> LitmusResult {
         let name = file.to_owned();
-        let end = LitmusEnd::Answer { name, ok: None, observation: None, states: 0, listed: None };
+        let end = LitmusEnd::Answer {
+            name,
+            ok: None,
+            observation: None,
+            states: 0,
+            complete: false,
+            listed: None,
+        };
         LitmusResult { file: file.to_owned(), model: Some(model), end }
     }
 
@@ -189,29 +199,35 @@ fn push_differences(out: &mut String, tests: &[&[LitmusResult]], models: &[Model
         return;
     }
     let are = if rows.len() == 1 { "differs" } else { "differ" };
+    let open = rows.iter().any(|(_, cells)| cells.iter().any(|cell| cell.ends_with('+')));
+    let (or_may, states) = match open {
+        true => (", or may,", "states, + or more"),
+        false => ("", "number of states"),
+    };
     let _ = writeln!(
         out,
-        "{} of {} {are} between the models (observation, number of states):",
+        "{} of {} {are}{or_may} between the models (observation, {states}):",
         rows.len(),
         tests.len(),
     );
     out.push_str(&named(&rows, USUAL));
 }
 
-/// The name and one cell per model, if the answers of one test differ.
+/// The name and one cell per model, if the answers of one test differ, or may once all states are found.
 fn difference(test: &[LitmusResult]) -> Option<(String, Vec<String>)> {
     let mut answers = Vec::new();
     for result in test {
-        if let (Some(model), LitmusEnd::Answer { name, observation, states, .. }) =
+        if let (Some(model), LitmusEnd::Answer { name, observation, states, complete, .. }) =
             (result.model, &result.end)
         {
-            answers.push((model, name, observation.unwrap_or("Undecided"), *states));
+            answers.push((model, name, observation.unwrap_or("Undecided"), *states, *complete));
         }
     }
     let first = answers.first()?;
-    let differs = answers.iter().any(|a| (a.2, a.3) != (first.2, first.3));
-    let cell = |&(model, _, word, states): &(Model, _, &str, usize)| {
-        format!("{:3} {word:9} {states}", model.to_string())
+    let differs = answers.iter().any(|a| !a.4 || (a.2, a.3) != (first.2, first.3));
+    let cell = |&(model, _, word, states, complete): &(Model, _, &str, usize, bool)| {
+        let or_more = if complete { "" } else { "+" };
+        format!("{:3} {word:9} {states}{or_more}", model.to_string())
     };
     differs.then(|| (plain(first.1).into_owned(), answers.iter().map(cell).collect()))
 }
@@ -234,6 +250,7 @@ mod tests {
             ok: Some(ok),
             observation: Some(word),
             states,
+            complete: true,
             listed: None,
         };
         LitmusResult { file: format!("{name}.litmus"), model: Some(model), end }
@@ -243,9 +260,10 @@ mod tests {
     fn three_models() {
         let pso = Model::Pso(Drain::All);
         let mut unknown = answer("loop", pso, false, "Never", 7);
-        if let LitmusEnd::Answer { ok, observation, .. } = &mut unknown.end {
+        if let LitmusEnd::Answer { ok, observation, complete, .. } = &mut unknown.end {
             *ok = None;
             *observation = None;
+            *complete = false;
         }
         expect![[r#"
             5 tests
@@ -253,10 +271,10 @@ mod tests {
             SC           1        3          0        1
             TSO          2        2          0        1
             PSO          2        1          1        1
-            3 of 5 differ between the models (observation, number of states):
+            3 of 5 differ, or may, between the models (observation, states, + or more):
               SB    SC  Never     3  TSO Sometimes 4  PSO Sometimes 4
               MP    SC  Never     3  TSO Never     3  PSO Sometimes 4
-              loop  SC  Never     2  TSO Never     2  PSO Undecided 7
+              loop  SC  Never     2  TSO Never     2  PSO Undecided 7+
         "#]]
         .assert_eq(&litmus_summary(&[
             answer("SB", Model::Sc, false, "Never", 3),

@@ -137,7 +137,10 @@ fn push_differences(out: &mut String, programs: &[&[ProgramResult]], models: usi
     };
     let rows: Vec<&[ProgramResult]> = programs.iter().filter(differ).copied().collect();
     if rows.is_empty() {
-        let _ = writeln!(out, "no {} differs between the models", words.noun);
+        let is_unknown = |r: &ProgramResult| matches!(r.verdict, Some(Verdict::Unknown(_)));
+        let is_open = programs.iter().any(|results| results.iter().any(is_unknown));
+        let differs = if is_open { "is known to differ" } else { "differs" };
+        let _ = writeln!(out, "no {} {differs} between the models", words.noun);
         return;
     }
     let are = if rows.len() == 1 { "differs" } else { "differ" };
@@ -202,6 +205,10 @@ mod tests {
             &[answer("large", Model::Tso, Verdict::Unknown(Limit::Interrupted))],
             ROBUST,
         ));
+        let unknown = |model| answer("large", model, Verdict::Unknown(Limit::Interrupted));
+        let both = [unknown(Model::Tso), unknown(Model::Pso(Drain::Own))];
+        let said = program_summary(&both, ROBUST);
+        assert!(said.ends_with("\nno program is known to differ between the models\n"), "{said}");
         expect![[r#"
             1 program
             1 with errors

@@ -3,8 +3,7 @@
 use weakspot_core::cycle::{Arc, Link};
 use weakspot_core::{EventId, Execution};
 
-/// Executions with more events than this are not checked: the check takes cubic time, and nobody
-/// reads a drawing of that size.
+/// Of executions with more events than this the relations are not drawn: nobody reads a drawing of that size.
 pub(crate) const MAX_EVENTS: usize = 1500;
 
 /// All reads-from, coherence and from-reads arcs between neighbours: each write to the next one

@@ -6,7 +6,7 @@ use weakspot_core::{Model, Names, Program};
 
 use super::object::{ReadFrom, Run, RunArc, RunEnd, RunStep, ScSays, StepKind, cell};
 use super::of_schedule::of_schedule;
-use crate::text::folding::{folded, narrowed, without_repeated};
+use crate::text::folding::{folded, kept, narrowed, without_repeated};
 use crate::text::show::{Show, plain};
 use crate::text::table::{
     self, Paint, Row, Style, beside_each_other, cut, pad, paragraph, shortened, width,
@@ -121,6 +121,10 @@ pub(crate) fn cycle_lines(run: &Run, style: Style) -> String {
     out
 }
 
+/// Of longer runs only the rows that are not folded are worked out: what overtook a store, say, takes a look
+/// at all that came after it.
+const MOST_STEPS: usize = 4_000;
+
 struct Drawing<'a> {
     run: &'a Run,
     /// For each step the number by which the drawing refers to its store.
@@ -178,14 +182,52 @@ impl Drawing<'_> {
 
     fn rows(&self, threads: &[String]) -> Vec<Row> {
         let locals = self.local_effects();
-        let (mut rows, mut matters) = (Vec::new(), Vec::new());
+        let is_telling = self.run.matters();
+        let is_long = self.run.steps.len() > MOST_STEPS;
+        let (mut rows, mut matters, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (i, step) in self.run.steps.iter().enumerate() {
-            if let Some(row) = self.row(i, step, locals[i].as_deref()) {
-                matters.push(row.marked || self.run.matters(step));
+            let local = locals[i].as_deref();
+            let row = if is_long { self.blank(i, step, local) } else { self.row(i, step, local) };
+            if let Some(row) = row {
+                matters.push(row.marked || is_telling(step));
                 rows.push(row);
+                places.push(i);
+            }
+        }
+        if is_long {
+            for at in kept(rows.len(), &matters) {
+                let i = places[at];
+                let row = self.row(i, &self.run.steps[i], locals[i].as_deref());
+                rows[at] = row.unwrap_or_else(|| rows[at].clone());
             }
         }
         without_repeated(folded(rows, threads, &matters))
+    }
+
+    /// What is needed of a row to fold it; `None` for a step that is not worth a line.
+    fn blank(&self, i: usize, step: &RunStep, local: Option<&str>) -> Option<Row> {
+        let memory = match step.kind {
+            StepKind::Local => local.map(|_| String::new())?,
+            StepKind::Store if self.marks[i].is_none() => step.cell(),
+            StepKind::Update => step.cell(),
+            StepKind::Commit => {
+                let (store, _) = self.step(step.of?)?;
+                self.marks[store].map(|_| step.cell())?
+            }
+            StepKind::StoreFence if step.file.is_some() || self.is_part_of_store(i, step) => {
+                return None;
+            }
+            _ => String::new(),
+        };
+        Some(Row {
+            column: step.thread,
+            head: String::new(),
+            site: None,
+            source: None,
+            body: Vec::new(),
+            memory,
+            marked: step.kind == StepKind::Fail,
+        })
     }
 
     /// `None` for a step that is not worth a line: one that goes with another step of the same

@@ -292,14 +292,18 @@ impl Run {
     }
 
     /// Whether a step is about what the run shows: the cycle, a late store, what fails.
-    pub(crate) fn matters(&self, step: &RunStep) -> bool {
-        if !self.telling.is_empty() {
-            return self.telling.binary_search(&step.n).is_ok();
+    pub(crate) fn matters(&self) -> impl Fn(&RunStep) -> bool {
+        let arcs = self.cycle.iter().flat_map(|arc| [arc.from, arc.to]);
+        let late = self.late.iter().flat_map(|late| [late.store, late.behind]);
+        let numbers: BTreeSet<u64> = arcs.chain(late).collect();
+        move |step| {
+            if !self.telling.is_empty() {
+                return self.telling.binary_search(&step.n).is_ok();
+            }
+            numbers.contains(&step.n)
+                || step.of.is_some_and(|of| numbers.contains(&of))
+                || self.is_marked(step)
         }
-        let is = |n: u64| n == step.n || Some(n) == step.of;
-        self.cycle.iter().any(|arc| is(arc.from) || is(arc.to))
-            || self.late.iter().any(|late| is(late.store) || is(late.behind))
-            || self.is_marked(step)
     }
 
     /// Whether a step stands out by itself.

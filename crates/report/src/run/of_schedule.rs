@@ -66,7 +66,9 @@ pub(crate) fn of_schedule(
         run.relations = communication(&replay.execution).iter().map(|arc| of.arc(arc)).collect();
     }
     if compare && model != Model::Sc && !matches!(replay.stop, Stop::Impossible(_)) {
-        run.sc = Some(match events > MAX_EVENTS {
+        // With accesses of different widths all pairs of events are looked at.
+        let is_too_large = events > MAX_EVENTS && !replay.execution.wides.is_empty();
+        run.sc = Some(match is_too_large {
             true => ScSays::NotChecked,
             false => match replay.cycle() {
                 None => ScSays::Allows,
@@ -218,13 +220,8 @@ impl Of<'_> {
     }
 
     fn late(&self) -> Vec<RunLate> {
-        let stores = self.replay.steps.iter().enumerate();
-        let stores = stores.filter(|(_, t)| matches!(t.did, Did::Store { .. }));
-        let late = |(i, _): (usize, _)| {
-            let behind = self.replay.overtaker(i)? as u64 + 1;
-            Some(RunLate { store: i as u64 + 1, behind })
-        };
-        stores.filter_map(late).collect()
+        let late = |(store, behind)| RunLate { store: store as u64 + 1, behind: behind as u64 + 1 };
+        self.replay.overtakers().into_iter().map(late).collect()
     }
 
     fn end(&self) -> Option<RunEnd> {

@@ -295,13 +295,14 @@ pub(crate) fn draw_steps(run: &Run, style: Style) -> String {
     };
     // Where nothing tells it, the end does.
     let is_last = |i: usize| run.telling.is_empty() && i + LAST >= steps.len();
+    let is_telling = run.matters();
     let (mut rows, mut matters) = (Vec::new(), Vec::new());
     for (i, step) in steps.iter().enumerate() {
         let last = i.checked_sub(1).and_then(|i| steps.get(i));
         let left_out = last.and_then(|last| left_out(last.n, step.n, "other step"));
         matters.extend(left_out.iter().map(|_| false));
         rows.extend(left_out);
-        matters.push(is_last(i) || run.matters(step));
+        matters.push(is_last(i) || is_telling(step));
         rows.push(row(step));
     }
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();

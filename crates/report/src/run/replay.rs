@@ -1,7 +1,7 @@
 //! A run taken apart: what each step did, and when each access took effect.
 
 use weakspot_core::cycle::{Arc, Link, sc_cycle};
-use weakspot_core::machine::{Failure, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{Failure, Machine, Schedule, State, Step};
 use weakspot_core::{
     Edge, EventId, Execution, Fence, Instr, Model, Program, RegId, ThreadId, Value, record,
 };
@@ -90,35 +90,45 @@ impl<'a> Replay<'a> {
         let mut steps: Vec<Taken<'a>> = Vec::new();
         let mut pending: Vec<Vec<(Value, usize)>> = vec![Vec::new(); program.threads.len()];
         let mut stop = Stop::End;
+        // Whether the state is that after the last step which was possible.
+        let mut is_whole = true;
         for (i, &step) in schedule.steps.iter().enumerate() {
-            let next = match machine.take(&state, step) {
-                Outcome::Next(next) => next,
-                Outcome::Blocked => {
+            let Some(before) = Before::of(program, &state, step) else {
+                stop = Stop::Impossible(i);
+                break;
+            };
+            match machine.advance(&mut state, step) {
+                Ok(true) => {}
+                Ok(false) => {
                     stop = Stop::Impossible(i);
                     break;
                 }
-                Outcome::Failed(failure) => {
-                    stop = match edge_of(program, &state, step) {
+                Err(failure) => {
+                    stop = match before.edge {
                         Some(edge) => Stop::Failed(failure, edge),
                         None => Stop::Impossible(i),
                     };
-                    break;
-                }
-            };
-            match take_apart(program, &mut pending, &mut steps, &state, &next, step) {
-                Some(taken) => steps.push(taken),
-                None => {
-                    stop = Stop::Impossible(i);
+                    is_whole = false;
                     break;
                 }
             }
-            state = next;
+            match take_apart(program, &mut pending, &mut steps, (before, &state), step) {
+                Some(taken) => steps.push(taken),
+                None => {
+                    stop = Stop::Impossible(i);
+                    is_whole = false;
+                    break;
+                }
+            }
         }
         let possible = Schedule {
             init: schedule.init.clone(),
             steps: schedule.steps.iter().take(steps.len()).copied().collect(),
         };
         let recording = record(machine, &possible).ok()?;
+        if !is_whole {
+            state = recording.end;
+        }
         let mut step_of = vec![0; recording.execution.events.len()];
         for (i, event) in recording.event_of.iter().enumerate() {
             if let Some(event) = event
@@ -148,18 +158,34 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The first later access of its thread that took effect in memory before the store of this step.
-    pub(crate) fn overtaker(&self, store: usize) -> Option<usize> {
-        let until = self.effect(store);
-        let thread = self.steps[store].thread;
-        (store + 1..until.min(self.steps.len())).find(|&i| {
-            self.steps[i].thread == thread
-                && match self.steps[i].did {
-                    Did::Load { own, .. } => own.is_none(),
-                    Did::Store { .. } | Did::Update { .. } => self.effect(i) < until,
-                    _ => false,
+    /// For each store that was overtaken, the first later access of its thread that took effect in memory
+    /// before it. One pass from the end: of the stores of a thread only those are candidates which took effect
+    /// before all that were issued between.
+    pub(crate) fn overtakers(&self) -> Vec<(usize, usize)> {
+        let threads = self.machine.program.threads.len();
+        let mut next_at_once: Vec<Option<usize>> = vec![None; threads];
+        let mut next_stores: Vec<Vec<usize>> = vec![Vec::new(); threads];
+        let mut found = Vec::new();
+        for (i, taken) in self.steps.iter().enumerate().rev() {
+            let thread = taken.thread.index();
+            match taken.did {
+                Did::Load { own: None, .. } | Did::Update { .. } => next_at_once[thread] = Some(i),
+                Did::Store { .. } => {
+                    let until = self.effect(i);
+                    let stores = &mut next_stores[thread];
+                    while stores.last().is_some_and(|&later| self.effect(later) >= until) {
+                        stores.pop();
+                    }
+                    let at_once = next_at_once[thread].filter(|&at| at < until);
+                    let first = [at_once, stores.last().copied()].into_iter().flatten().min();
+                    found.extend(first.map(|first| (i, first)));
+                    stores.push(i);
                 }
-        })
+                _ => {}
+            }
+        }
+        found.reverse();
+        found
     }
 
     /// A plainest cycle that shows that SC does not allow the run, beginning with two accesses that
@@ -185,17 +211,44 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// What has to be known of the state before a step. To keep all of it takes a copy of buffers for each step.
+struct Before<'a> {
+    /// The edge that the step takes, if there is one.
+    edge: Option<&'a Edge>,
+    regs: Vec<Value>,
+    /// How many entries the buffer has.
+    buffered: usize,
+    /// The content of the place that an update changes.
+    old: Option<Value>,
+}
+
+impl<'a> Before<'a> {
+    /// `None` if there is no such thread.
+    fn of(program: &'a Program, state: &State, step: Step) -> Option<Before<'a>> {
+        let (Step::Execute { thread, .. } | Step::Commit { thread, .. }) = step;
+        let local = state.threads.get(thread.index())?;
+        let edge = edge_of(program, state, step);
+        let old = match edge.map(|edge| &edge.instr) {
+            Some(Instr::Update { addr, .. }) => {
+                let addr = addr.eval(&local.regs).ok();
+                addr.and_then(|addr| program.content(&state.memory, addr))
+            }
+            _ => None,
+        };
+        Some(Before { edge, regs: local.regs.clone(), buffered: local.buffer.len(), old })
+    }
+}
+
 fn take_apart<'a>(
     program: &'a Program,
     pending: &mut [Vec<(Value, usize)>],
     steps: &mut [Taken<'a>],
-    before: &State,
-    after: &State,
+    (was, after): (Before<'a>, &State),
     step: Step,
 ) -> Option<Taken<'a>> {
     let now = steps.len();
     let (thread, edge) = match step {
-        Step::Execute { thread, .. } => (thread, edge_of(program, before, step)?),
+        Step::Execute { thread, .. } => (thread, was.edge?),
         Step::Commit { thread, addr } => {
             let queue = &mut pending[thread.index()];
             let (_, store) = queue.remove(queue.iter().position(|&(a, _)| a == addr)?);
@@ -205,7 +258,7 @@ fn take_apart<'a>(
             return Some(Taken { thread, edge: steps[store].edge, did: Did::Commit { store } });
         }
     };
-    let (was, is) = (&before.threads[thread.index()], &after.threads[thread.index()]);
+    let is = &after.threads[thread.index()];
     let did = match &edge.instr {
         Instr::Nop | Instr::Assume(_) | Instr::Assert(_) => Did::Local(None),
         Instr::Assign { reg, .. } | Instr::Choose { reg, .. } => {
@@ -218,7 +271,7 @@ fn take_apart<'a>(
         }
         Instr::Store { addr, value } => {
             let (addr, value) = (addr.eval(&was.regs).ok()?, value.eval(&was.regs).ok()?);
-            let buffered = is.buffer.len() > was.buffer.len();
+            let buffered = is.buffer.len() > was.buffered;
             if buffered {
                 pending[thread.index()].push((addr, now));
             }
@@ -226,8 +279,11 @@ fn take_apart<'a>(
         }
         Instr::Update { addr, .. } => {
             let addr = addr.eval(&was.regs).ok()?;
-            let old = program.content(&before.memory, addr).unwrap_or(0);
-            Did::Update { addr, old, new: program.content(&after.memory, addr)? }
+            Did::Update {
+                addr,
+                old: was.old.unwrap_or(0),
+                new: program.content(&after.memory, addr)?,
+            }
         }
         Instr::Fence(fence) => Did::Fence(*fence),
         Instr::Lock => Did::Lock,

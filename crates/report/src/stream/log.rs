@@ -451,6 +451,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         run.steps.iter().partition(|step| step.of.is_some());
     let shown: Vec<&RunStep> = events.into_iter().chain(commits).collect();
     let names: Vec<String> = threads.iter().map(|&t| run.thread(t).to_owned()).collect();
+    let is_telling = run.matters();
     let (mut rows, mut matters) = (Vec::new(), Vec::new());
     let mut last = None;
     for step in shown {
@@ -459,7 +460,7 @@ pub(crate) fn drawing(a: &MonitorAnswer<'_>, delayed: &DelayedRun, style: Style)
         matters.extend(left_out.iter().map(|_| false));
         rows.extend(left_out);
         last = issued;
-        matters.push(run.matters(step));
+        matters.push(is_telling(step));
         rows.push(row(step));
     }
     let rows = folded(rows, &names, &matters);

@@ -65,7 +65,7 @@ pub(crate) fn narrowed(mut rows: Vec<Row>, threads: Vec<String>) -> (Vec<Row>, V
 
 /// The rows that are drawn: those that matter, if they are few each with the one before and the one after it, and
 /// the end.
-fn kept(rows: usize, matters: &[bool]) -> BTreeSet<usize> {
+pub(crate) fn kept(rows: usize, matters: &[bool]) -> BTreeSet<usize> {
     let all: Vec<usize> = (0..rows).filter(|&i| matters.get(i) == Some(&true)).collect();
     let (first, last) = all.split_at(all.len().min(MAX_KEPT / 2));
     let last = &last[last.len().saturating_sub(MAX_KEPT / 2)..];

@@ -10,7 +10,7 @@ use weakspot_live::wire::{Config, Message};
 
 use super::{Child, Group, LOOK, OVERTIME, name_of, pass_on, status_text};
 use crate::explore::pieces::merged;
-use crate::explore::record::{Call, Told};
+use crate::explore::record::{Call, Exchange};
 use crate::{Ended, Error, Result, Shared, Start};
 
 /// A line of who has this number.
@@ -29,7 +29,7 @@ struct Worker {
     /// Its executions up to that part.
     executions: u64,
     /// What is kept of it.
-    told: Told,
+    exchange: Exchange,
     done: bool,
     /// Whether it ended because there were no more parts.
     is_through: bool,
@@ -38,7 +38,7 @@ struct Worker {
 /// All of them.
 struct Workers<'a> {
     child: &'a Child<'a>,
-    /// What all of them are told.
+    /// What all of them get.
     config: Config,
     all: Vec<Worker>,
     sender: Sender<Line>,
@@ -118,14 +118,15 @@ impl Workers<'_> {
 
     /// What came of all of them.
     fn shared(&self, ended: Ended, again: bool) -> Shared {
-        let told = self.call.workers.iter().chain(self.all.iter().map(|worker| &worker.told));
-        Shared { ended, again, given: told.map(|told| told.given.clone()).collect() }
+        let running = self.all.iter().map(|worker| &worker.exchange);
+        let given = self.call.workers.iter().chain(running).map(|exchange| exchange.given.clone());
+        Shared { ended, again, given: given.collect() }
     }
 
     /// Keeps what is known. All have ended.
     fn keep(&mut self, since: Instant) {
         let Some(record) = self.child.record else { return };
-        self.call.workers.extend(self.all.drain(..).map(|worker| worker.told));
+        self.call.workers.extend(self.all.drain(..).map(|worker| worker.exchange));
         record.keep(&self.call, since);
     }
 
@@ -150,7 +151,7 @@ impl Workers<'_> {
             ends: Some((source, report)),
             part: None,
             executions: 0,
-            told: Told::default(),
+            exchange: Exchange::default(),
             done: false,
             is_through: false,
         });
@@ -238,7 +239,7 @@ impl Workers<'_> {
         // It has opened its ends of the pipes by now.
         worker.ends = None;
         if self.child.record.is_some() && is_kept(&message) {
-            worker.told.lines.push(message.to_string());
+            worker.exchange.lines.push(message.to_string());
         }
         match message {
             Message::Rest { executions, steps, rest } => {
@@ -298,7 +299,7 @@ impl Workers<'_> {
             let Some((number, text)) = parts.hand_out() else { return Ok(()) };
             let worker = &mut self.all[at];
             worker.part = Some(number);
-            worker.told.given.push((number, worker.executions));
+            worker.exchange.given.push((number, worker.executions));
             if let Some(pipe) = &mut worker.parts {
                 // Who is gone says so otherwise.
                 let _ = pipe.write_all(format!("{number} {text}\n").as_bytes());

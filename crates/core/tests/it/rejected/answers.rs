@@ -144,12 +144,13 @@ fn fences() -> Vec<Case> {
         let places = FencePlaces::at_points(program);
         let fences = fences.map(full);
         let answer = Fences { clauses: clauses.to_vec(), verdict, fences };
-        told(Certified::fences(&places, (Model::Tso, Goal::Robust), &COSTS, answer, effort(50_000)))
+        let (asked, effort) = ((Model::Tso, Goal::Robust), effort(50_000));
+        told(Certified::fences(&places, asked, &COSTS, answer, effort, &mut || true))
     };
     let reading = straight(&[&[load(X)], &[store(X)]]);
     let first = clause(FIRST, &[1]);
     let good = || check(&sb(), Verdict::Violated, std::slice::from_ref(&first), Some(&[1, 3]));
-    let kind = "fence_proof check_claim: WrongKind";
+    let kind = "fence_proof check_claim_while: WrongKind";
     vec![
         case(kind, good(), check(&sb(), Verdict::Violated, &[], Some(&[1, 3]))),
         case(kind, good(), check(&sb(), Verdict::Holds, std::slice::from_ref(&first), Some(&[]))),
@@ -191,7 +192,7 @@ fn existence_is_no_goal() {
         let places = FencePlaces::at_points(&program);
         let answer = Fences { clauses: vec![], verdict: Verdict::Holds, fences: Some(vec![]) };
         let under = (Model::Sc, Goal::Safe);
-        told(Certified::fences(&places, under, &COSTS, answer, effort(50_000)))
+        told(Certified::fences(&places, under, &COSTS, answer, effort(50_000), &mut || true))
     };
     assert_eq!(check(Quantifier::Exists), Ok(()));
     assert_eq!(check(Quantifier::NotExists), Ok(()));

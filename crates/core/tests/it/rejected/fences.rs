@@ -95,8 +95,25 @@ pub(super) fn cases() -> Vec<Case> {
         let places = FencePlaces::at_points(&sb());
         fence_proof::check_claim(&places, (Model::Tso, Goal::Robust), &COSTS, claimed)
     };
-    let twice = "fence_proof check_claim: a fence or a run is there twice";
+    let twice = "fence_proof check_claim_while: a fence or a run is there twice";
     let two = [first.clone(), second.clone()];
+    let stopped = |after: usize| {
+        let (clauses, fences) = ([clause(FIRST, &[1])], full(&[1]));
+        let claimed = FencesClaimed {
+            verdict: &Verdict::Violated,
+            fences: Some(&fences),
+            optimal: false,
+            clauses: &clauses,
+        };
+        let places = FencePlaces::at_points(&sb());
+        let mut left = after;
+        let mut go_on = || {
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        let asked = (Model::Tso, Goal::Robust);
+        fence_proof::check_claim_while(&places, asked, &COSTS, claimed, &mut go_on)
+    };
     let claim = |verdict: Verdict, place: usize, kind| {
         let places = FencePlaces::at_points(&sb());
         let fences = [full(&[1]), vec![PlacedFence { place, kind }]].concat();
@@ -111,10 +128,11 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let good_claim = || claim(Verdict::Violated, 3, Fence::Full);
     let no_place =
-        "fence_proof check_claim: a fence is in no place, or of a kind that there is not";
+        "fence_proof check_claim_while: a fence is in no place, or of a kind that there is not";
     vec![
+        case("fence_proof check_clauses: TooLarge", stopped(9), stopped(0)),
         case(
-            "fence_proof check_claim: WrongKind",
+            "fence_proof check_claim_while: WrongKind",
             good_claim(),
             claim(Verdict::Unknown(Limit::Interrupted), 3, Fence::Full),
         ),

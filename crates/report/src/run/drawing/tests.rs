@@ -1,7 +1,7 @@
 use super::*;
 use crate::answer::Format;
 use crate::picture::draw_pictures;
-use crate::run::replay::{Replay, Stop};
+use crate::run::replay::{Did, Replay, Stop};
 use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};
 use weakspot_core::machine::{Machine, Outcome, Step};
@@ -633,6 +633,7 @@ fn random_runs() {
         if matches!(run.stop, Stop::Impossible(_)) {
             continue;
         }
+        assert_eq!(run.overtakers(), overtakers_by_definition(&run), "seed {seed}");
         let cycle = run.cycle();
         assert_eq!(cycle.is_none(), axioms::allows(Model::Sc, &run.execution), "seed {seed}");
         if let Some(cycle) = cycle {
@@ -645,4 +646,45 @@ fn random_runs() {
         }
     }
     assert!(non_sc > scaled(200), "only {non_sc}");
+}
+
+/// For each store the first later access of its thread that takes effect before it.
+fn overtakers_by_definition(run: &Replay<'_>) -> Vec<(usize, usize)> {
+    let effect = |i: usize| match run.steps[i].did {
+        Did::Store { commit, .. } => commit.unwrap_or(usize::MAX),
+        _ => i,
+    };
+    let stores = (0..run.steps.len()).filter(|&i| matches!(run.steps[i].did, Did::Store { .. }));
+    let first = |store: usize| {
+        let overtakes = |&i: &usize| {
+            run.steps[i].thread == run.steps[store].thread
+                && effect(i) < effect(store)
+                && match run.steps[i].did {
+                    Did::Load { own, .. } => own.is_none(),
+                    Did::Store { .. } | Did::Update { .. } => true,
+                    _ => false,
+                }
+        };
+        Some((store, (store + 1..run.steps.len()).find(overtakes)?))
+    };
+    stores.filter_map(first).collect()
+}
+
+/// Ten thousand stores wait until a load is done: what is folded is not worked out.
+#[test]
+fn a_long_run_is_drawn_in_time() {
+    const STORES: usize = 10_000;
+    let sample = sample("long", &format!("{}MOV EAX,[y] ;\n", "MOV [x],$1 ;\n".repeat(STORES)));
+    let steps = format!("{}0 {}", "0 ".repeat(STORES), "0x ".repeat(STORES));
+    let Sample { program, names, source } = &sample;
+    let since = std::time::Instant::now();
+    let drawing = draw_run(program, names, source, Model::Tso, &run(steps.trim()), STYLE);
+    assert!(since.elapsed() < std::time::Duration::from_secs(5), "{:?}", since.elapsed());
+    for part in [
+        "... 19,961 steps of P0 ...",
+        "overtaken by MOV EAX,[y]",
+        "SC allows the same: no thread can tell that stores were delayed.",
+    ] {
+        assert!(drawing.contains(part), "{part}\n{drawing}");
+    }
 }
