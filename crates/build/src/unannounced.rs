@@ -24,11 +24,8 @@ pub(crate) fn announce(text: &str) -> String {
             "#APP" => in_asm = true,
             "#NO_APP" => in_asm = false,
             _ if in_asm => {}
-            _ if trimmed.ends_with(':') => {
-                if !is_for_debuggers(trimmed) {
-                    announced = Announced::default();
-                }
-            }
+            _ if is_for_debuggers(trimmed) => {}
+            _ if trimmed.ends_with(':') => announced = Announced::default(),
             _ if line.starts_with('\t') && !trimmed.starts_with(['.', '#']) => {
                 let (word, operands) =
                     trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));

@@ -96,6 +96,14 @@ impl Explored {
         merged(&self.shared[..seen.known.min(self.shared.len())])
     }
 
+    /// Functions of libc whose accesses are not seen are mentioned, if there was a second thread.
+    pub(crate) fn mention(&mut self, silent: &[&str]) {
+        if !silent.is_empty() && self.threads != 1 {
+            let names = silent.join(", ");
+            self.remarks.push(format!("what libc does to shared memory is not seen in: {names}"));
+        }
+    }
+
     /// Code that nobody has instrumented may do anything to what threads share: then not everything was
     /// explored, unless there was one thread only.
     pub(crate) fn heed_unseen(&mut self, unseen: &[String]) {

@@ -93,6 +93,9 @@ impl Campaign<'_> {
         let libraries = facts::native::unseen_in_libraries(explored.symbols.files());
         let unseen: Vec<String> = self.facts.unseen.iter().cloned().chain(libraries).collect();
         explored.heed_unseen(&unseen);
+        // Rust's library calls some of them, with memory that is not shared.
+        let silent = self.facts.file.as_deref().filter(|_| !self.facts.rust);
+        explored.mention(&silent.map_or_else(Vec::new, facts::native::silent_functions));
         judge::judge(self, &base, &explored)
     }
 }

@@ -114,6 +114,78 @@ pub(crate) fn unseen_in_libraries<'a>(files: impl Iterator<Item = &'a Path>) -> 
     files.iter().filter(|file| counts(file)).flat_map(|file| unseen_in_library(file)).collect()
 }
 
+/// Functions of libc that read or write memory of the program, and are not among those that announce it.
+const SILENT: [&str; 56] = [
+    "asctime_r",
+    "bsearch",
+    "ctime_r",
+    "fgetws",
+    "fputws",
+    "fscanf",
+    "__isoc99_fscanf",
+    "__isoc23_fscanf",
+    "getcwd",
+    "getdelim",
+    "getline",
+    "iconv",
+    "inet_ntop",
+    "inet_pton",
+    "memccpy",
+    "memfrob",
+    "memmem",
+    "rawmemchr",
+    "readlink",
+    "realpath",
+    "recvfrom",
+    "recvmsg",
+    "regexec",
+    "scanf",
+    "__isoc99_scanf",
+    "__isoc23_scanf",
+    "sendmsg",
+    "sendto",
+    "stpncpy",
+    "strcasestr",
+    "strchrnul",
+    "strcoll",
+    "strerror_r",
+    "__xpg_strerror_r",
+    "strfmon",
+    "strftime",
+    "strptime",
+    "strsep",
+    "strtof",
+    "strtold",
+    "strverscmp",
+    "strxfrm",
+    "swab",
+    "wcscat",
+    "wcschr",
+    "wcscmp",
+    "wcscpy",
+    "wcslen",
+    "wcsncmp",
+    "wcsncpy",
+    "wcsstr",
+    "wmemchr",
+    "wmemcmp",
+    "wmemcpy",
+    "wmemmove",
+    "wmemset",
+];
+
+/// Which of these a program calls, by name.
+pub(crate) fn silent_functions(program: &Path) -> Vec<&'static str> {
+    let Ok(bytes) = std::fs::read(program) else { return Vec::new() };
+    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+    let wanted: HashSet<&[u8]> = file
+        .dynamic_symbols()
+        .filter(|s| s.is_undefined())
+        .filter_map(|s| s.name_bytes().ok())
+        .collect();
+    SILENT.into_iter().filter(|name| wanted.contains(name.as_bytes())).collect()
+}
+
 /// Whether a file wants functions of others whose names begin like this.
 fn imports(file: &Path, names: &[u8]) -> bool {
     let Ok(bytes) = std::fs::read(file) else { return false };
@@ -141,7 +213,13 @@ fn unseen_in_library(path: &Path) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use super::unseen_in_libraries;
+    use super::{silent_functions, unseen_in_libraries};
+
+    #[test]
+    fn functions_that_announce_nothing() {
+        let own = silent_functions(Path::new("/proc/self/exe"));
+        assert!(own.contains(&"getcwd") && !own.contains(&"wcslen"), "{own:?}");
+    }
 
     #[test]
     fn a_library_that_nobody_calls() {

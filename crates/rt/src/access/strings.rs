@@ -274,7 +274,7 @@ extern "C" fn memrchr(bytes: Text, byte: c_int, n: usize) -> Text {
     // SAFETY: the program says that there are so many bytes.
     let natively = || unsafe { libc::memrchr(bytes.pointer().cast(), byte, n) };
     // It looks from the end.
-    let from = (natively() as usize).checked_sub(bytes.addr()).unwrap_or(0);
+    let from = (natively() as usize).saturating_sub(bytes.addr());
     announce(after(bytes, from), n - from, false, latest());
     found(natively().cast())
 }
