@@ -16,7 +16,7 @@ pub struct Unseen {
     pub place: Option<(String, u32)>,
     /// The instruction.
     pub instruction: String,
-    /// What is wrong with it: continues "this assembly ...".
+    /// What is wrong with it: continues "assembly, which ...".
     pub why: &'static str,
 }
 
@@ -408,12 +408,20 @@ fn plain(operands: &str) -> String {
     operands.chars().filter(|c| !c.is_whitespace()).map(letter).collect()
 }
 
-/// Whether an operand is neither a number nor a register.
+/// Whether an operand is neither a number nor a register, nor a place in the record of the thread.
 fn is_in_memory(operand: &str) -> bool {
     match operand.as_bytes().first() {
-        Some(b'%') => operand.contains(':'),
+        // At a number there is the record of the thread, which is its own.
+        Some(b'%') => operand.contains(':') && !operand.strip_prefix("%fs:").is_some_and(is_number),
         Some(b'$' | b'{') | None => false,
         _ => true,
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    match text.strip_prefix("0x") {
+        Some(digits) => digits.bytes().all(|c| c.is_ascii_hexdigit()),
+        None => !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()),
     }
 }
 

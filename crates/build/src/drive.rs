@@ -178,7 +178,7 @@ fn notes(unseen: &[Unseen]) -> String {
     let mut text = ident(COMPILED);
     for Unseen { place, instruction, why } in unseen.iter().filter(|u| u.why != assembly::TIME) {
         let place = place.as_ref().map(|(file, line)| format!("{file}:{line}: "));
-        let what = format!("{}{instruction}: this assembly {why}", place.unwrap_or_default());
+        let what = format!("{}assembly `{instruction}`, which {why},", place.unwrap_or_default());
         text += &ident(&format!("{UNSEEN}{what}"));
     }
     text

@@ -75,7 +75,7 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
             return String::new();
         }
         format!("it looks like {} that was cut off: the end of the file is missing", like.key())
-    } else if begins(&["{", "["]) && has(b"\"data\"") && is_cut_off(text) {
+    } else if begins(&["{", "["]) && is_cut_off(text) && (has(b"\"data\"") || !has(b"\"events\"")) {
         "it looks like JSON that was cut off: the end of the file is missing".to_owned()
     } else if begins(&["WSLOG", "trace"]) || has(b"\"events\"") || has(b"|w(") || has(b"|r(") {
         "it looks like a log of one execution, which `weakspot monitor` reads".to_owned()
@@ -135,6 +135,8 @@ mod tests {
         let cut = hint_of(r#"{"data":[[{"events":[["w",0,"#);
         assert!(cut.starts_with("hint: it looks like dbcop-json that was cut off"), "{cut}");
         let cut = hint_of(r#"[{"data":[[{"events":[["w",0,"#);
+        assert!(cut.starts_with("hint: it looks like JSON that was cut off"), "{cut}");
+        let cut = hint_of(r#"{"params":"#);
         assert!(cut.starts_with("hint: it looks like JSON that was cut off"), "{cut}");
         assert_eq!(hint_of(r#"{"data":[[{"events":[["w",0,"]"]]}]]}"#), "");
     }

@@ -17,7 +17,7 @@ use weakspot_report::{
     sarif,
 };
 
-use crate::checkpoint;
+use crate::checkpoint::file;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, spare_inputs};
@@ -454,7 +454,7 @@ pub fn check_models<P: AsRef<Path>, M>(shared: &Shared, inputs: &[P], models: &[
     if shared.witness.is_some() && (inputs.len() > 1 || models.len() > 1) {
         bail!("--witness takes one file and one model, as in --model tso");
     }
-    checkpoint::file::check(shared.checkpoint.as_ref(), inputs)?;
+    file::check(shared.checkpoint.as_ref(), inputs)?;
     spare_inputs("--witness", shared.witness.as_deref(), inputs)
 }
 

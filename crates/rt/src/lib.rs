@@ -224,7 +224,9 @@ impl Rt {
 
     /// Calls a function of the program. It comes back into the library, with an `Rt` of its own, and
     /// may switch: so nothing may be borrowed from this one. Its calls are over then, and that goes on
-    /// which was handled before.
+    /// which was handled before. Always a part of its caller: exceptions of C++ that nobody catches would find a frame
+    /// that they must not leave.
+    #[inline(always)]
     pub fn run_program<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let call = entry::frame::latest();
         entry::frame::clear_below();

@@ -921,6 +921,7 @@ fn locks_that_are_misused() {
         "init_freed",
         "init_outside",
         "init_waited_on",
+        "init_for_readers",
         "late",
         "late_c11",
         "late_spin",
@@ -953,6 +954,7 @@ fn locks_that_are_misused() {
         init_freed: use-after-free 0 0 writes 40 bytes, at the beginning of a block of 40 bytes, after it was freed 0:freed here 0:allocated here
         init_outside: out-of-bounds 0 0 writes 48 bytes, 44 bytes of them behind the end of a block of 4 bytes 0:allocated here
         init_waited_on: lock-misuse 0 0 initialises a condition variable that T1 waits for
+        init_for_readers: lock-misuse 0 0 initialises a read-write lock that T1 waits for
         late: lock-misuse 0 0 initialises a mutex that is held
         late_c11: lock-misuse 0 0 initialises a mutex that is held
         late_spin: lock-misuse 0 0 initialises a spin lock that is held
@@ -980,14 +982,14 @@ fn locks_that_are_initialised_while_others_use_them() {
         format!("{case_name}: {}\n", race.unwrap_or("nothing").replace("%20", " "))
     });
     expect![[r#"
-        late: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
-        late_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 40 bytes
-        late_spin: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 4 bytes
-        late_rw: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 56 bytes
-        late_condition: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
-        late_condition_c11: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 48 bytes
-        late_semaphore: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
-        late_barrier: finding 1 data-race 1 0 use of an object that threads wait by 0:plain store of 32 bytes
+        late: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 40 bytes
+        late_c11: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 40 bytes
+        late_spin: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 4 bytes
+        late_rw: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 56 bytes
+        late_condition: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 48 bytes
+        late_condition_c11: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 48 bytes
+        late_semaphore: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 32 bytes
+        late_barrier: finding 1 data-race 1 0 use as a synchronization object 0:plain store of 32 bytes
         twice_at_once: finding 1 data-race 1 0 plain store of 40 bytes 0:plain store of 40 bytes
     "#]].assert_eq(&all.concat());
 }

@@ -59,7 +59,8 @@ fn what_is_not_seen_is_told() {
     check("cmpsb", "cmpsb accesses memory unseen");
     check("movl $1, flag", "movl $1, flag accesses memory unseen");
     check("movl flag+4, %eax", "movl flag+4, %eax accesses memory unseen");
-    check("movq %rax, %fs:0", "movq %rax, %fs:0 accesses memory unseen");
+    check("movq %fs:0, %rax", "");
+    check("movq %rax, %fs:x@tpoff", "movq %rax, %fs:x@tpoff accesses memory unseen");
     check("lock incl flag", "lock incl flag updates memory unseen");
     check("xchgl %eax, flag", "xchgl %eax, flag updates memory unseen");
     check("movabsq 4096, %rax", "movabsq 4096, %rax accesses memory unseen");

@@ -367,7 +367,8 @@ impl Latest {
 /// Whether an order of the transactions respects all conflicts of an execution.
 pub struct OrderCheck {
     relation: Conflicts,
-    places: HashMap<u32, Place>,
+    /// Where each transaction is, and whether it has had an event.
+    places: HashMap<u32, (Place, bool)>,
     past: Past,
     threads: HashMap<u32, Places>,
     /// Per variable commits and updates, and reads, in memory.
@@ -394,7 +395,7 @@ impl OrderCheck {
     pub fn new(relation: Conflicts, order: &[u32]) -> Result<OrderCheck, Rejected> {
         let mut places = HashMap::with_capacity(order.len());
         for (at, &txn) in order.iter().enumerate() {
-            if places.insert(txn, Place(at as u64 + 1)).is_some() {
+            if places.insert(txn, (Place(at as u64 + 1), false)).is_some() {
                 return Err(Rejected::Transactions(0, "the order names a transaction twice"));
             }
         }
@@ -410,9 +411,11 @@ impl OrderCheck {
     pub fn event(&mut self, event: TxnEvent) -> Result<(), Rejected> {
         let now = self.past.now;
         let wrong = |why| Err(Rejected::Transactions(now, why));
-        let Some(&here) = self.places.get(&event.txn) else {
+        let Some((here, is_there)) = self.places.get_mut(&event.txn) else {
             return wrong("its transaction is not in the order");
         };
+        *is_there = true;
+        let here = *here;
         let mut found = self.past.take(self.relation != Conflicts::Sc, event)?;
         let (thread, var) = (event.thread, event.var);
         let none = Places {
@@ -488,8 +491,12 @@ impl OrderCheck {
     /// After all events.
     ///
     /// # Errors
-    /// When a store was not committed.
+    /// When a store was not committed, or the order names a transaction without an event.
     pub fn end(&self) -> Result<Passed, Rejected> {
+        if self.places.values().any(|&(_, is_there)| !is_there) {
+            let why = "the order names a transaction that the execution does not have";
+            return Err(Rejected::Transactions(0, why));
+        }
         let pending = self.past.threads.values().filter_map(|thread| thread.buffer.front());
         match pending.map(|write| write.at).min() {
             Some(at) => Err(Rejected::Transactions(at, "the store is never committed")),

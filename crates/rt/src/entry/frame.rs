@@ -5,6 +5,8 @@ use core::ptr::null;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::Runtime;
+use crate::memory::blocks::HEAPS;
+use crate::schedule::coroutine::{STACK, STACKS, STRIDE};
 
 /// What [`entry!`] has pushed: the registers that belong to the caller, and the return address. The
 /// caller's stack follows.
@@ -104,19 +106,37 @@ pub fn go_on(call: Call) {
 /// it in what it copies or keeps without having written it, and it differs from execution to execution: where
 /// things are in memory of the library. Then steps would differ that are the same, and a thread that is back in the
 /// same state would not seem to be. Changes no register that a function returns something in.
+///
+/// Only the stack of a thread under control is cleared, and not its last part, below which it ends: what is below another one,
+/// as of a coroutine that the program has made, may be anything.
 #[unsafe(naked)]
 pub extern "C" fn clear_below() {
     core::arch::naked_asm!(
+        "lea rdi, [rsp - 8 * {words}]",
+        "mov rcx, rdi",
+        "shr rcx, {place}",
+        "cmp ecx, {stacks}",
+        "jne 2f",
+        "test edi, {stack}",
+        "je 2f",
         "mov rsi, rax",
         "xor eax, eax",
         "mov ecx, {words}",
-        "lea rdi, [rsp - 8 * {words}]",
         "rep stosq",
         "mov rax, rsi",
+        "2:",
         "ret",
         words = const 384,
+        place = const PLACE,
+        stacks = const STACKS >> PLACE,
+        stack = const STACK,
     )
 }
+
+/// By what comes before so many bits, addresses on stacks are known. A stack is one half of its part.
+const PLACE: u32 = 44;
+const _: () =
+    assert!(STACKS >> PLACE != HEAPS >> PLACE && STRIDE == 2 * STACK && STACK.is_power_of_two());
 
 /// Exports functions under a name of libc or of the instrumentation: each keeps the caller's
 /// registers in a [`Frame`] and goes on in a Rust function with the same arguments.

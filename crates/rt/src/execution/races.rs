@@ -87,7 +87,7 @@ fn description(racer: &Racer) -> String {
     match racer.what {
         What::Accesses => {}
         What::Frees => return "free".to_owned(),
-        What::Uses => return "use of an object that threads wait by".to_owned(),
+        What::Uses => return "use as a synchronization object".to_owned(),
     }
     let how = if racer.atomic { "atomic" } else { "plain" };
     let what = if racer.write { "store" } else { "load" };

@@ -77,8 +77,9 @@ impl Program {
     }
 }
 
-/// What the program's first instructions call.
-extern "C" fn start(
+/// What the program's first instructions call. Exceptions that nobody catches pass it on the way to where the search for
+/// a handler ends.
+extern "C-unwind" fn start(
     main: Main,
     argc: i32,
     argv: *mut *mut c_char,

@@ -154,7 +154,7 @@ impl Runtime {
         let next = self.scheduler.next().iter().find(|n| n.agent == Agent::thread(t as u16));
         let waits = next.is_some_and(|n| {
             let at = (n.op.addr as usize).wrapping_sub(object.addr());
-            n.op.kind == OpKind::Acquire && at < object.len() as usize
+            n.op.takes() && at < object.len() as usize
         });
         waits && self.threads.get(t).until.is_some_and(|until| !until.holds(self, t))
     }

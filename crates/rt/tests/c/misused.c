@@ -87,6 +87,12 @@ static void *locks_spin(void *arg) { pthread_spin_lock(&spin); pthread_spin_unlo
 static void *locks_rw(void *arg) { pthread_rwlock_rdlock(&rw); pthread_rwlock_unlock(&rw); return arg; }
 static void *signals(void *arg) { pthread_cond_signal(&condition); return arg; }
 static void *posts(void *arg) { sem_post(&semaphore); return arg; }
+static void *posts_and_reads(void *lock) {
+    sem_post(&semaphore);
+    pthread_rwlock_rdlock(lock);
+    pthread_rwlock_unlock(lock);
+    return 0;
+}
 static void *sleeps(void *arg) {
     struct timespec until = {0};
     pthread_mutex_lock(&mutex);
@@ -125,6 +131,19 @@ static void init_freed(void) {
 }
 static void init_outside(void) { pthread_cond_init(malloc(sizeof(int)), 0); }
 static void init_waited_on(void) { with(sleeps, 0, init_condition); }
+
+// By its own thread, on its own stack, while another one waits to read.
+static void init_for_readers(void) {
+    pthread_rwlock_t own;
+    pthread_rwlock_init(&own, 0);
+    pthread_rwlock_wrlock(&own);
+    pthread_t t;
+    pthread_create(&t, 0, posts_and_reads, &own);
+    sem_wait(&semaphore);
+    pthread_rwlock_init(&own, 0);
+    pthread_rwlock_unlock(&own);
+    pthread_join(t, 0);
+}
 
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void *waits_with_other(void *arg) {

@@ -47,6 +47,9 @@ impl Decoder for Text {
         }
         let start = cursor.at;
         let word = cursor.word(|b| !is_blank(b))?;
+        if matches!(word.first(), Some(b'{' | b'[')) {
+            return fault(start, "expected a history, not JSON of a kind that is not known");
+        }
         match word.strip_suffix(b":") {
             Some(name) if !name.is_empty() => self.thread(name, start, cursor, builder),
             _ if word == b"history" => self.history(start, cursor, builder),

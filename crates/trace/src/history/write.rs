@@ -99,7 +99,8 @@ impl Sink<'_> {
     /// A name of our text, in quotes if the line could be read differently without them.
     fn name(&mut self, name: &str) {
         let strange = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\\';
-        if name.is_empty() || name.starts_with("//") || name.contains(strange) {
+        let begins_strange = name.starts_with("//") || name.starts_with(['{', '[']);
+        if name.is_empty() || begins_strange || name.contains(strange) {
             self.quoted(name);
         } else {
             self.text(name);

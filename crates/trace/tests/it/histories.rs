@@ -167,7 +167,7 @@ fn round_trips_of_the_odd() {
         for (var, initial) in names.initial.iter_mut().enumerate() {
             *initial = rng.below(4) as i64 - 1;
             names.vars[var] =
-                ["a b", "\"q\"", "//", "ä:", "from", "0"][3 * var + rng.below(3)].into();
+                ["a b", "\"q\"", "//", "ä:", "from", "{0"][3 * var + rng.below(3)].into();
         }
         let all = 0..ops.len() as u32;
         for op in all.clone().filter(|&op| ops.writes(op)) {
@@ -474,6 +474,8 @@ fn texts() {
         "init x 1\ninit x 1",
         "\"t0: w x 1",
         "t0: w x 99999999999999999999",
+        "{\"params\":",
+        "[",
     ];
     check(
         HistoryFormat::Text,

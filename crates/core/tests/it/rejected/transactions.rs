@@ -469,6 +469,11 @@ fn orders_in_passing() -> Vec<Case> {
             check("wr0(x)^0 rd1(x)^1", &[0, 1]),
         ),
         case(
+            "serial/stream end: the order names a transaction that the execution does not have",
+            good(),
+            check(text, &[0, 9, 1]),
+        ),
+        case(
             "serial/stream end: in the order it comes before an event that it conflicts with",
             good(),
             check(text, &[1, 0]),
