@@ -121,6 +121,7 @@ fn sum_up(args: &SerialArgs, inputs: usize, results: &[ProgramResult], noun: &'s
 }
 
 /// What is said about a log of one SC execution, without the file that it is in.
+#[cfg(feature = "real")]
 pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
     let args = SerialArgs::of_log(log.to_owned(), shared.clone());
     let mut asked = Asked::new(&args, &args.files[0], "this execution".to_owned());
