@@ -8,7 +8,7 @@ mod show;
 mod trace;
 mod warnings;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -21,7 +21,7 @@ use weakspot_report::{
 use weakspot_serial::{BadLog, Follow};
 use weakspot_trace::{LogError, LogPlace, LogReader, Next};
 
-use crate::args::{OutputFormat, SerialArgs, Shared};
+use crate::args::{OutputFormat, SerialArgs};
 use current::{Current, Taken};
 use show::{Found, Shown};
 use weakspot_input::{Input, Known, TraceOf, hash_file, is_stdin, open_log};
@@ -122,7 +122,7 @@ fn sum_up(args: &SerialArgs, inputs: usize, results: &[ProgramResult], noun: &'s
 
 /// What is said about a log of one SC execution, without the file that it is in.
 #[cfg(feature = "real")]
-pub(crate) fn explain(log: &Path, shared: &Shared) -> Result<String> {
+pub(crate) fn explain(log: &std::path::Path, shared: &crate::args::Shared) -> Result<String> {
     let args = SerialArgs::of_log(log.to_owned(), shared.clone());
     let mut asked = Asked::new(&args, &args.files[0], "this execution".to_owned());
     asked.answer_all();
