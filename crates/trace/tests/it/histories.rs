@@ -503,6 +503,8 @@ fn texts() {
             line 2, column 6: the initial value of `x` is given twice
             line 1, column 11: expected `"`, found the end of the text
             line 1, column 9: expected a value, a whole number, found a number that does not fit into 64 bits with a sign
+            line 1, column 1: expected a history, not JSON of a kind that is not known
+            line 1, column 1: expected a history, not JSON of a kind that is not known
         "#]],
     );
 }
