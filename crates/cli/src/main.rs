@@ -46,7 +46,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Why nothing is compiled or run.
 #[cfg(not(feature = "real"))]
-const RUNS_NONE: &str = "this weakspot was built without the feature `real`: it runs no programs";
+const RUNS_NONE: &str =
+    "this weakspot runs no programs: it was built with --no-default-features (feature `real`)";
 
 fn main() -> ExitCode {
     #[cfg(feature = "real")]
