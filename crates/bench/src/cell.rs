@@ -155,6 +155,7 @@ fn end(verdict: &Verdict) -> BenchEnd {
                 Limit::Overlap => "overlap",
                 Limit::Conditional => "conditional",
                 Limit::Executions(_) => "executions",
+                Limit::Finding(_) => "finding",
                 Limit::Preemptions(_) => "preemptions",
                 Limit::Steps(_) => "steps",
                 Limit::Silent => "silent",

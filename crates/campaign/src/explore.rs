@@ -582,7 +582,10 @@ impl Exploration<'_> {
         Ok(match (ended, heard.done.as_deref()) {
             // Where everything was explored when the stop came, nothing is missing.
             (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
-            (Ended::Heard, _) if heard.is_enough(self.until) => Some(Limit::Executions(executions)),
+            (Ended::Heard, _) if heard.is_enough(self.until) => Some(match self.until {
+                Until::Found { .. } => Limit::Finding(executions),
+                Until::End | Until::Overtaken => Limit::Executions(executions),
+            }),
             (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout / 2)),
             (Ended::Overdue, _) | (_, Some("timeout")) => Some(Limit::Time(timeout)),
             // A call that is not controlled may do something else in another run.

@@ -23,7 +23,7 @@ use crate::explore::findings::{Overtaking, RACE};
 use crate::judge::accepted::Acceptance;
 use crate::judge::failures::show_failures;
 use crate::judge::races::once_per_lines;
-use crate::question::{Until, is_executable};
+use crate::question::is_executable;
 use crate::replay::Replays;
 use crate::runtime::debugger::stop;
 use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy};
@@ -40,9 +40,6 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
     }
     let mut failed = vec![judge_failures(campaign, explored, &replays)?];
     let mut remarks = explored.remarks.clone();
-    if ended_at_finding(question, explored) {
-        remarks.push(ENDED_AT_FINDING.to_owned());
-    }
     if question.seeks_consequences() {
         let sought = consequences::seek(campaign, base, explored, &failed[0], &mut models)?;
         failed.extend(sought.failed);
@@ -101,18 +98,6 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
         log,
         stop,
     })
-}
-
-/// What is said where models are unknown beside others that are not.
-const ENDED_AT_FINDING: &str =
-    "the exploration ended at a finding (--fail-fast): what is unknown was not explored";
-
-/// Whether more would have been explored if nothing had been found.
-fn ended_at_finding(question: &Question, explored: &Explored) -> bool {
-    let found = !explored.findings.overtakings.is_empty() || !explored.findings.failures.is_empty();
-    let is_early = question.executions.is_none_or(|most| explored.executions < most);
-    let is_short = matches!(explored.limit, Some(Limit::Executions(_)));
-    matches!(question.until, Until::Found { .. }) && found && is_early && is_short
 }
 
 /// Whether the pairs of a model count, and are not only advice: those that are accepted never do,

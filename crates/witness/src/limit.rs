@@ -103,6 +103,7 @@ impl LimitJson {
             Limit::Overlap => none("overlap"),
             Limit::Conditional => none("conditional"),
             Limit::Executions(n) => LimitJson { executions: Some(*n), ..none("executions") },
+            Limit::Finding(n) => LimitJson { executions: Some(*n), ..none("finding") },
             Limit::Preemptions(n) => LimitJson { preemptions: Some(*n), ..none("preemptions") },
             Limit::Steps(n) => LimitJson { steps: Some(*n), ..none("steps") },
             Limit::Silent => none("silent"),
@@ -161,6 +162,7 @@ pub(crate) fn limit_of_json(json: &Json) -> Option<Limit> {
         "steps" => Limit::Steps(json.get("steps")?.as_u64()?),
         "silent" => Limit::Silent,
         "executions" => Limit::Executions(json.get("executions")?.as_u64()?),
+        "finding" => Limit::Finding(json.get("executions")?.as_u64()?),
         "preemptions" => {
             Limit::Preemptions(u32::try_from(json.get("preemptions")?.as_u64()?).ok()?)
         }
@@ -186,6 +188,7 @@ mod tests {
             Limit::Overlap,
             Limit::Conditional,
             Limit::Executions(7),
+            Limit::Finding(12),
             Limit::Preemptions(2),
             Limit::Steps(100_000),
             Limit::Silent,

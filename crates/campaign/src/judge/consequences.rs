@@ -116,7 +116,7 @@ impl Seeker<'_> {
     fn not_sought(&self, pairs: &ModelAnswer) -> Failed {
         let mut failed = self.as_under_sc();
         if pairs.verdict != Verdict::Holds {
-            let limit = Limit::Executions(self.explored.executions);
+            let limit = Limit::Finding(self.explored.executions);
             if failed.verdict == Verdict::Holds {
                 failed.verdict = Verdict::Unknown(limit.clone());
             }
@@ -175,7 +175,7 @@ impl Seeker<'_> {
             Some(0) => Limit::Executions(self.explored.executions + failed.executions),
             _ if self.campaign.control.interrupted() => Limit::Interrupted,
             // What was found ended it.
-            _ if found && !self.left(until).is_zero() => Limit::Executions(failed.executions),
+            _ if found && !self.left(until).is_zero() => Limit::Finding(failed.executions),
             _ => Limit::Time(timeout),
         };
         if found || self.sc.verdict == Verdict::Violated {

@@ -99,6 +99,8 @@ pub enum Limit {
     Conditional,
     /// So many executions of a program were looked at, and there are more.
     Executions(u64),
+    /// After so many executions of a program something was found, which was to end the search.
+    Finding(u64),
     /// Only executions with so many preemptions were looked at.
     Preemptions(u32),
     /// Executions were given up after this many steps.

@@ -51,6 +51,10 @@ pub fn limit_text(limit: &Limit, names: &Names) -> String {
             "there are more than the {} that were explored",
             crate::text::show::counted(*executions, "execution")
         ),
+        Limit::Finding(executions) => format!(
+            "the search stopped at the first finding, after {} (--fail-fast)",
+            crate::text::show::counted(*executions, "execution")
+        ),
         Limit::Preemptions(most) => format!(
             "only executions with at most {} were explored",
             crate::text::show::counted(u64::from(*most), "preemption")
@@ -147,6 +151,10 @@ mod tests {
             "the store buffer of P0 was full; explored with at most 1 store per buffer",
         );
         check(&Limit::Interrupted, "the search was interrupted");
+        check(
+            &Limit::Finding(1),
+            "the search stopped at the first finding, after 1 execution (--fail-fast)",
+        );
         check(&Limit::Torn(96), "the log is torn at offset 96");
         let omission = weakspot_core::Omission { states: 8_677_463, bits: 64 };
         check(
