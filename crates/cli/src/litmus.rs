@@ -1,19 +1,20 @@
 //! `weakspot litmus`.
 
-mod cells;
 mod on_cpu;
 
 use std::time::Instant;
 
 use anyhow::Result;
 use weakspot_core::machine::Schedule;
-use weakspot_core::why_not::{NoReason, WhyNot, why_not};
-use weakspot_core::{Limit, Model, Value};
-use weakspot_explore::{Judgement, NoAnswer, Outcomes, Strategy, outcomes, outcomes_kept};
+use weakspot_core::why_not::{NoReason, WhyNot};
+use weakspot_core::{Limit, Model};
+use weakspot_explore::{
+    Judgement, NoAnswer, Outcomes, Strategy, final_states, outcomes, outcomes_kept, reason,
+};
 use weakspot_input::{Input, PROGRAM_ENDINGS, Source, expand};
 use weakspot_lang::{Format, Parsed};
 use weakspot_report::{
-    Head, LitmusAnswer, LitmusResult, LitmusShown, litmus_states_table, litmus_summary,
+    Head, LitmusAnswer, LitmusCell, LitmusResult, LitmusShown, litmus_states_table, litmus_summary,
     litmus_summary_table,
 };
 
@@ -27,9 +28,7 @@ use weakspot_jobs::sweep;
 /// So many final states are listed on a page.
 const MOST_STATES: usize = 10_000;
 
-/// So many candidate executions are looked at to say why there is no run, and so much work is done, in
-/// units of about a microsecond.
-const MOST_CANDIDATES: usize = 100_000;
+/// So much work is done to say why there is no run, in units of about a microsecond.
 const MOST_WORK: u64 = 5_000_000;
 
 /// Answers each test under each model.
@@ -153,11 +152,7 @@ impl Litmus<'_> {
             _ => None,
         };
         if reason == Some(Err(NoReason::Allowed)) {
-            let message = format!(
-                "this is a defect: the axioms of {model} allow {}, which the search did not find",
-                wanted.unwrap_or_default()
-            );
-            self.job.complain(&message);
+            self.complain_of_axioms(model, wanted.unwrap_or_default());
         }
         let cells = match common.shared.report {
             Some(_) => self.cells(parsed, model, &mut found),
@@ -228,12 +223,7 @@ impl Litmus<'_> {
         if found.stopped.is_some() || components.is_empty() {
             return None;
         }
-        let mut work = 0;
-        let mut go_on = |more| {
-            work += more;
-            work <= MOST_WORK
-        };
-        Some(why_not(&parsed.program, model, &components, MOST_CANDIDATES, &mut go_on))
+        Some(reason(&parsed.program, model, &components, MOST_WORK))
     }
 
     /// The run that `--show`, a picture or `--report` asks for.
@@ -251,26 +241,40 @@ impl Litmus<'_> {
             return Ok(None);
         }
         let outcome = if wanted.trim().is_empty() {
-            match decisive(parsed, found, judged) {
-                Some(outcome) => outcome,
-                None => return Ok(None),
-            }
+            found.decisive(&parsed.program, &judged.verdict)
         } else {
             let asked = parsed.asked_state(wanted).map_err(|e| format!("--show: {e}"))?;
-            let mut chosen = None;
-            found.set.for_each(|row| {
-                if asked.prop.holds(row) {
-                    chosen = Some(row.to_vec());
-                }
-                chosen.is_none()
-            });
-            match chosen {
-                Some(outcome) => outcome,
-                None => return Ok(None),
-            }
+            found.first(|row| asked.prop.holds(row))
         };
+        let Some(outcome) = outcome else { return Ok(None) };
         let mut sc = self.sc(parsed, model);
-        Ok(run_to(parsed, model, (found, sc.as_mut()), &outcome))
+        Ok(found.plain_run_to(&parsed.program, model, sc.as_mut(), &outcome))
+    }
+
+    /// The final states of a page.
+    fn cells(
+        &mut self,
+        parsed: &Parsed,
+        model: Model,
+        found: &mut Outcomes<'_>,
+    ) -> Vec<LitmusCell> {
+        let limits = self.job.limits(&pool::limits(&self.args.common));
+        let (program, models) = (&parsed.program, &self.args.common.model);
+        let mut cells = Vec::new();
+        for shown in final_states(program, (model, models), found, &limits, &mut Listener::new()) {
+            match shown.how {
+                Err(Err(NoReason::Allowed)) => self.complain_of_axioms(model, "a final state"),
+                how => cells.push(LitmusCell { state: shown.state, how }),
+            }
+        }
+        cells
+    }
+
+    fn complain_of_axioms(&mut self, model: Model, what: &str) {
+        let message = format!(
+            "this is a defect: the axioms of {model} allow {what}, which the search did not find"
+        );
+        self.job.complain(&message);
     }
 
     /// What SC reaches, beside another model.
@@ -280,31 +284,4 @@ impl Litmus<'_> {
             || outcomes(&parsed.program, Model::Sc, Strategy::Auto, &limits, &mut Listener::new());
         (model != Model::Sc).then(ask)?.ok()
     }
-}
-
-/// A run that ends so: a state that SC reaches, too, is explained best without delays.
-fn run_to(
-    parsed: &Parsed,
-    model: Model,
-    (found, sc): (&mut Outcomes<'_>, Option<&mut Outcomes<'_>>),
-    outcome: &[Value],
-) -> Option<Schedule> {
-    let at_once = sc.and_then(|sc| sc.run_to(outcome));
-    let at_once = at_once.and_then(|run| run.committing_at_once(&parsed.program, model));
-    at_once.or_else(|| found.run_to(outcome))
-}
-
-/// The state that decides the condition, else the first.
-fn decisive(parsed: &Parsed, found: &Outcomes<'_>, judged: &Judgement) -> Option<Vec<Value>> {
-    let condition = parsed.program.condition.as_ref()?;
-    let wanted = weakspot_core::certify::decisive(condition.quantifier, &judged.verdict);
-    let mut chosen = None;
-    found.set.for_each(|row| {
-        let satisfied = condition.prop.holds(row);
-        if wanted.is_none_or(|w| w == satisfied) {
-            chosen = Some(row.to_vec());
-        }
-        chosen.is_none()
-    });
-    chosen
 }

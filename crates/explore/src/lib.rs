@@ -66,6 +66,7 @@ mod tso;
 
 pub use answer::{NoAnswer, Reach};
 pub use buffers::outcomes::{Judgement, Outcomes, Strategy, outcomes, outcomes_kept};
+pub use buffers::shown::{FinalState, final_states, reason};
 pub use fence::{FenceQuestion, Fences, fenced, fences, hitting, misses_goal};
 pub use keep::Keep;
 pub use meter::Meter;

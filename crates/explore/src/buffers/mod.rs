@@ -9,6 +9,7 @@ pub(crate) mod reach;
 pub(crate) mod roles;
 pub(crate) mod schedule;
 pub(crate) mod search;
+pub(crate) mod shown;
 pub(crate) mod space;
 pub(crate) mod turn;
 pub(crate) mod write_order;
