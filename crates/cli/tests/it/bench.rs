@@ -3,8 +3,8 @@
 use expect_test::expect;
 use serde_json::Value;
 
+use crate::printed::transcripts::check;
 use crate::run;
-use crate::transcripts::check;
 
 #[test]
 fn help() {

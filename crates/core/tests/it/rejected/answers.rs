@@ -13,7 +13,7 @@ use super::fences::{COSTS, FIRST, clause, full};
 use super::programs::{RELAXED, X, Y, load, run, sb, store, straight};
 use super::{Case, case};
 use crate::delayed;
-use crate::serial_evidence::{EXACT, execution};
+use crate::serial::evidence::{EXACT, execution};
 
 struct Answer<E> {
     verdict: Verdict,

@@ -12,7 +12,7 @@ use weakspot_core::{
 
 use super::programs::{IN_ORDER, RELAXED, run, sb};
 use super::{Case, case};
-use crate::serial_evidence::{EXACT, PREDICTIVE, execution, groups, refutation};
+use crate::serial::evidence::{EXACT, PREDICTIVE, execution, groups, refutation};
 
 const EXACTLY: BufferedReads = BufferedReads::Exact;
 
