@@ -4,7 +4,7 @@ pub(crate) mod follow;
 mod transactional;
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use weakspot_core::certify::Rejected;
@@ -20,7 +20,7 @@ use weakspot_report::{
     Unread, history_model_name, history_summary, history_summary_table, history_witness_json,
     open_reads_note,
 };
-use weakspot_trace::{HistoryFormat, LogError, OpenRead, Recorded, UnwrittenRead};
+use weakspot_trace::{HistoryFormat, HistoryReader, LogError, OpenRead, Recorded, UnwrittenRead};
 
 use crate::args::HistoryCheckArgs;
 use crate::history::transactional::Came;
@@ -47,12 +47,12 @@ pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     if shared.witness.is_some() && files.iter().any(|file| is_stdin(file)) {
         bail!("a witness is about a file: save the pipe first, as in `weakspot convert - h.jsonl`");
     }
-    let limits = pool::limits_of(shared);
-    let method = Method { complete: args.complete, saturate: !args.no_saturation };
+    // A witness is about one history.
+    let is_alone = files.len() == 1 && shared.witness.is_none();
+    let workers = if is_alone { shared.threads } else { 1 };
     let (exit, results) =
         sweep::run_in_parts(&files, shared, Some(shared.timeout), |file, part| {
-            let job = Job::new(shared, &args.models, "history", file.display().to_string());
-            Asked { args, method, limits, path: file, job }.answer_all(part);
+            Asked::new(args, file).answer_all(workers, part);
         })?;
     let is_of_memory = |came: &&Came| matches!(came.0, AskedModel::Memory(_));
     let of_memory = results.iter().filter(is_of_memory).count();
@@ -78,14 +78,24 @@ struct Asked<'a> {
 }
 
 /// A history that was read, and where.
-struct Read<'a> {
+struct Read {
     history: Recorded,
-    lines: &'a [u32],
+    lines: Vec<u32>,
     /// The reads of which it is open what they read.
-    open: &'a [OpenRead],
+    open: Vec<OpenRead>,
     /// Which one of the file, from 1.
     number: usize,
     format: HistoryFormat,
+    /// How long it was read.
+    time: Duration,
+}
+
+/// What comes of reading on.
+enum Next {
+    Read(Box<Read>),
+    Said(Answer<Came>),
+    /// Nothing is read after this.
+    Last(Answer<Came>),
 }
 
 /// An answer, with the choice that it is about where it is open what some reads read, and a part that shows it.
@@ -94,11 +104,17 @@ type Good = (Option<Choice>, Classified, Option<HistoryPart>);
 /// A history with what all its reads read, and the evidence for other choices.
 type Choice = (History, Vec<HistoryWay>);
 
-impl Asked<'_> {
-    /// Answers for one history after the other.
-    fn answer_all(&mut self, part: &mut dyn FnMut(Answer<Came>)) {
+impl<'a> Asked<'a> {
+    fn new(args: &'a HistoryCheckArgs, path: &'a PathBuf) -> Asked<'a> {
+        let job = Job::new(&args.shared, &args.models, "history", path.display().to_string());
+        let method = Method { complete: args.complete, saturate: !args.no_saturation };
+        Asked { args, method, limits: pool::limits_of(&args.shared), path, job }
+    }
+
+    /// Answers for one history after the other, by so many workers at a time.
+    fn answer_all(&mut self, workers: usize, part: &mut dyn FnMut(Answer<Came>)) {
         let format = self.args.input_format;
-        let patience = Patience::new(self.limits, pool::working());
+        let patience = Patience::new(self.limits, pool::working() * workers as u64);
         let stop = interrupt::stop(None);
         let columns = self.args.columns.clone();
         let waits = Some(patience.clone());
@@ -118,59 +134,81 @@ impl Asked<'_> {
         };
         reader.keep_lines();
         reader.leave_open();
-        let mut number = 0;
-        loop {
-            patience.begin();
-            let next = reader.next();
-            if let Some(limit) = patience.reached() {
-                self.say_unread(&limit, patience.limits().elapsed());
-                return part(self.job.take());
+        let (args, path) = (self.args, self.path);
+        let (mut number, mut is_over) = (0, false);
+        let next = || {
+            if is_over {
+                return None;
             }
-            match next {
-                _ if pool::interrupted() => {
-                    let note = format!("{}: interrupted, not read to its end\n", self.job.file);
-                    self.job.answer.err += &note;
-                    self.job.answer.exit = Exit::Unknown;
-                    return part(self.job.take());
-                }
-                Ok(None) => break,
-                Ok(Some(history)) => {
-                    number += 1;
-                    let format = reader.format();
-                    let (lines, open) = (reader.lines(), reader.open_reads());
-                    let read = Read { history, lines, open, number, format };
-                    self.limits = patience.limits();
-                    self.answer(&read);
-                    part(self.job.take());
-                }
-                Err(error) => {
-                    let kind = if reader.has_ended() { "syntax" } else { "value" };
-                    match reader.unwritten() {
-                        Some(read) if self.args.complete_recording => {
-                            self.say_value(read, &error, number + 1, reader.format());
-                        }
-                        read => {
-                            self.refuse_log(&error, Some(kind));
-                            if read.is_some() && !self.args.shared.quiet {
-                                self.job.answer.err += UNWRITTEN;
-                            }
-                        }
-                    }
-                    if number == 0 && reader.has_ended() && !self.args.shared.quiet {
-                        self.job.answer.err += &hint(self.path, reader.format());
-                    }
-                    number += 1;
-                    part(self.job.take());
-                    if reader.has_ended() {
-                        return;
-                    }
+            let next = self.read(&mut reader, &patience, number)?;
+            number += 1;
+            is_over = matches!(next, Next::Last(_));
+            Some(next)
+        };
+        let answer = |next| match next {
+            Next::Said(said) | Next::Last(said) => said,
+            Next::Read(read) => {
+                let mut asked = Asked::new(args, path);
+                // The time that it has waited for a worker is not its own.
+                asked.limits.began = Instant::now().checked_sub(read.time);
+                asked.answer(*read);
+                asked.job.take()
+            }
+        };
+        pool::in_order(workers, next, answer, part);
+    }
+
+    /// The next history, or what there is to say instead; nothing where that was all.
+    fn read(
+        &mut self,
+        reader: &mut HistoryReader,
+        patience: &Patience,
+        number: usize,
+    ) -> Option<Next> {
+        patience.begin();
+        let next = reader.next();
+        let time = patience.limits().elapsed();
+        if let Some(limit) = patience.reached() {
+            self.say_unread(&limit, time);
+            return Some(Next::Last(self.job.take()));
+        }
+        if pool::interrupted() {
+            self.job.answer.err +=
+                &format!("{}: interrupted, not read to its end\n", self.job.file);
+            self.job.answer.exit = Exit::Unknown;
+            return Some(Next::Last(self.job.take()));
+        }
+        let error = match next {
+            Ok(Some(history)) => {
+                let (lines, open) = (reader.lines().to_vec(), reader.open_reads().to_vec());
+                let (number, format) = (number + 1, reader.format());
+                let read = Read { history, lines, open, number, format, time };
+                return Some(Next::Read(Box::new(read)));
+            }
+            Ok(None) if number > 0 => return None,
+            Ok(None) => {
+                self.refuse(None, NO_HISTORY);
+                return Some(Next::Last(self.job.take()));
+            }
+            Err(error) => error,
+        };
+        let kind = if reader.has_ended() { "syntax" } else { "value" };
+        match reader.unwritten() {
+            Some(read) if self.args.complete_recording => {
+                self.say_value(read, &error, number + 1, reader.format());
+            }
+            read => {
+                self.refuse_log(&error, Some(kind));
+                if read.is_some() && !self.args.shared.quiet {
+                    self.job.answer.err += UNWRITTEN;
                 }
             }
         }
-        if number == 0 {
-            self.refuse(None, NO_HISTORY);
-            part(self.job.take());
+        if number == 0 && reader.has_ended() && !self.args.shared.quiet {
+            self.job.answer.err += &hint(self.path, reader.format());
         }
+        let said = self.job.take();
+        Some(if reader.has_ended() { Next::Last(said) } else { Next::Said(said) })
     }
 
     /// Whether a file is asked about models of transactions.
@@ -233,7 +271,7 @@ impl Asked<'_> {
     }
 
     /// Answers for a history under all models.
-    fn answer(&mut self, read: &Read<'_>) {
+    fn answer(&mut self, read: Read) {
         let Recorded { ops, .. } = &read.history;
         // Without times, the models that are about them have no answer; the others do.
         let is_without = |model: &&HistoryModel| model.has_real_time() && !ops.has_times();
@@ -244,14 +282,14 @@ impl Asked<'_> {
         }
         let mut listener = Listener::new();
         match classify(ops, &models, self.method, &self.limits, &mut listener) {
-            Ok(found) => self.say(read, found.into_iter().map(|found| (None, found)).collect()),
+            Ok(found) => self.say(&read, found.into_iter().map(|found| (None, found)).collect()),
             Err(Defect { model, rejected }) => self.refuse(None, &defect(model, &rejected)),
         }
     }
 
     /// The same, model by model, where it is open what some reads read.
-    fn answer_open(&mut self, read: &Read<'_>, models: &[HistoryModel]) {
-        let (ops, open) = (&read.history.ops, read.open);
+    fn answer_open(&mut self, mut read: Read, models: &[HistoryModel]) {
+        let (ops, open) = (&read.history.ops, &read.open);
         let mut found = Vec::new();
         for &model in models {
             let mut listener = Listener::new();
@@ -263,13 +301,12 @@ impl Asked<'_> {
             }
             self.limits.began = None;
         }
-        let mut history = read.history.clone();
-        history.notes.push(open_reads_note(open.len()));
-        self.say(&Read { history, ..*read }, found);
+        read.history.notes.push(open_reads_note(open.len()));
+        self.say(&read, found);
     }
 
     /// Says what was found about a history, or about it with a choice of what reads read.
-    fn say(&mut self, read: &Read<'_>, found: Vec<(Option<Choice>, Classified)>) {
+    fn say(&mut self, read: &Read, found: Vec<(Option<Choice>, Classified)>) {
         let mut good: Vec<Good> = Vec::new();
         for (chosen, found) in found {
             let minimal = match self.minimal(read, chosen.as_ref(), &found) {
@@ -299,7 +336,7 @@ impl Asked<'_> {
         }
     }
 
-    fn print(&mut self, read: &Read<'_>, good: &[Good]) {
+    fn print(&mut self, read: &Read, good: &[Good]) {
         let Recorded { id, ops, names, notes, unchecked } = &read.history;
         let shared = &self.args.shared;
         let answers: Vec<HistoryAnswer<'_>> = good
@@ -315,7 +352,7 @@ impl Asked<'_> {
                 number: read.format.holds_many().then_some(read.number),
                 ops: chosen.as_ref().map_or(ops, |(chosen, _)| chosen),
                 names,
-                lines: read.lines,
+                lines: &read.lines,
                 notes,
                 unchecked,
                 evidence: found.answer.evidence.as_deref(),
@@ -341,7 +378,7 @@ impl Asked<'_> {
     /// The part of a history that `--minimise` asks for.
     fn minimal(
         &self,
-        read: &Read<'_>,
+        read: &Read,
         chosen: Option<&Choice>,
         found: &Classified,
     ) -> Result<Option<HistoryPart>, Rejected> {
@@ -350,7 +387,7 @@ impl Asked<'_> {
             return Ok(None);
         };
         let (ops, model) = (&read.history.ops, found.model);
-        let shown = Shown { evidence, open: read.open, ways: chosen.map_or(&[], |c| &c.1) };
+        let shown = Shown { evidence, open: &read.open, ways: chosen.map_or(&[], |c| &c.1) };
         let mut listener = Listener::new();
         let minimal = minimal_part(ops, model, shown, self.method, &self.limits, &mut listener)?;
         let Some(minimal) = minimal else { return Ok(None) };
@@ -365,7 +402,7 @@ impl Asked<'_> {
     }
 
     /// Writes the witness that `--witness` asks for.
-    fn write_witness(&mut self, read: &Read<'_>, chosen: Option<Choice>, found: &Classified) {
+    fn write_witness(&mut self, read: &Read, chosen: Option<Choice>, found: &Classified) {
         let Some(evidence) = found.answer.evidence.as_deref() else {
             return self.job.lack_witness();
         };

@@ -1,7 +1,9 @@
-//! What all commands of weakspot share, whatever they ask: many inputs side by side ([`pool`]), perhaps in
-//! several processes ([`sweep`]), each on its way to answers ([`job`]), within limits and until a signal comes ([`within`], [`interrupt`]), what is
-//! printed around a progress line ([`terminal`]), files that are whole or not there ([`output`]),
-//! schedules that have a number ([`kept`]), the options that ask about a program once more ([`options`]), executions as logs ([`mod@log`]), the runs of witnesses ([`stepped`]), inputs with transactions ([`transactions`]), searches that can go on another time ([`checkpoint`]), and the exit code ([`exit`]).
+//! What all commands of weakspot share, whatever they ask: many inputs side by side ([`pool`]), perhaps in several
+//! processes ([`sweep`]), each on its way to answers ([`job`]), within limits and
+//! until a signal comes ([`within`], [`interrupt`]), what is printed around a progress line ([`terminal`]), files that
+//! are whole or not there ([`output`]), schedules that have a number ([`kept`]), the options that ask about a program
+//! once more ([`options`]), executions as logs ([`mod@log`]), the runs of witnesses ([`stepped`]), inputs with
+//! transactions ([`transactions`]), searches that can go on another time ([`checkpoint`]), and the exit code ([`exit`]).
 
 /// As those of the standard library, but no reader that has gone makes them panic, and they keep clear
 /// of the progress line.

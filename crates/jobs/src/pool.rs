@@ -1,5 +1,7 @@
 //! Many inputs side by side, their answers in input order, with progress and an end when it is asked
-//! for.
+//! for; or many parts of one input.
+
+mod in_order;
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -16,6 +18,8 @@ use weakspot_report::{
     NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, junit_of_objects, page,
     sarif,
 };
+
+pub use in_order::in_order;
 
 use crate::checkpoint::file;
 use crate::exit::Exit;

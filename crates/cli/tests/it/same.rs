@@ -99,6 +99,25 @@ fn fence() {
 #[test]
 fn history() {
     same(&["history"], &files("histories", "jsonl"));
+    // One file with many, good and bad, which several threads answer.
+    let read = |file: &String| std::fs::read_to_string(file).expect("a history");
+    let all: Vec<String> = files("histories", "jsonl").iter().map(read).collect();
+    let bad = [
+        r#"{"threads":[[{"kind":"w","var":"x","val":1}],[{"kind":"r","var":"x","val":2}]]}"#,
+        r#"{"threads":[[{"kind":"w","var":"x","val":1}],"#,
+        r#"{"threads":[]}"#,
+    ];
+    for bad in bad {
+        let text = [&all.concat(), bad, "\n", &all.concat()].concat();
+        let said = |threads| {
+            let ran = run(&["history", "--threads", threads, "-"], &text);
+            let timeless = ran.out.lines().filter(|line| !line.starts_with("Time "));
+            (timeless.map(str::to_owned).collect::<Vec<_>>(), ran.err, ran.code)
+        };
+        let one = said("1");
+        assert!(one.0.len() > 100, "{:?}", one.0);
+        assert_eq!(one, said("4"), "{bad}");
+    }
 }
 
 #[test]
