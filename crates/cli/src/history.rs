@@ -4,6 +4,7 @@ pub(crate) mod follow;
 mod transactional;
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -145,14 +146,19 @@ impl<'a> Asked<'a> {
             is_over = matches!(next, Next::Last(_));
             Some(next)
         };
+        // Those of the workers, who go on with what they know, such as which witness was written.
+        let idle = Mutex::new(Vec::new());
+        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = |next| match next {
             Next::Said(said) | Next::Last(said) => said,
             Next::Read(read) => {
-                let mut asked = Asked::new(args, path);
+                let mut asked = lock().pop().unwrap_or_else(|| Asked::new(args, path));
                 // The time that it has waited for a worker is not its own.
                 asked.limits.began = Instant::now().checked_sub(read.time);
                 asked.answer(*read);
-                asked.job.take()
+                let said = asked.job.take();
+                lock().push(asked);
+                said
             }
         };
         pool::in_order(workers, next, answer, part);

@@ -15,9 +15,6 @@ mod page;
 mod picture;
 mod program;
 mod real;
-mod real_advice;
-mod real_json;
-mod real_tests;
 mod row;
 mod run;
 mod selfcheck;
@@ -51,14 +48,15 @@ pub use program::summary::{
 };
 pub use program::tally::{ProgramResult, Words, program_summary, program_summary_table};
 pub use program::unread::Unread;
+pub use real::advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
+pub use real::advisory::{accepted_text, advisory_text};
+pub use real::json::{failures_json, real_json, unserializable_json};
+pub use real::suite::{RealQuestion, RealTest, RealVerdict, junit, test_line, tests_summary};
 pub use real::{
     Explored, RealConsequence, RealFailed, RealFailure, RealOvertaking, RealPairs, RealRelated,
     RealShown, RealUnserializable, RealWait, failures_text, real_statistics, real_text,
     unserializable_text,
 };
-pub use real_advice::{RealAdvice, RealChange, real_advice_json, real_advice_text};
-pub use real_json::{failures_json, real_json, unserializable_json};
-pub use real_tests::{RealQuestion, RealTest, RealVerdict, junit, test_line, tests_summary};
 pub use row::Row;
 pub use run::drawing::draw_run;
 pub use run::object::{

@@ -1,4 +1,9 @@
-//! What explorations of real programs found, as text.
+//! What explorations of real programs found, as text; [`json`] for machines.
+
+pub(crate) mod advice;
+pub(crate) mod advisory;
+pub(crate) mod json;
+pub(crate) mod suite;
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -16,6 +16,17 @@ pub enum Accepted {
     Benign,
 }
 
+impl Accepted {
+    /// What answers call it.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Accepted::Baseline => "baseline",
+            Accepted::Benign => "benign",
+        }
+    }
+}
+
 /// Which pairs are accepted.
 pub(crate) struct Acceptance<'a> {
     /// The places of stores and accesses.

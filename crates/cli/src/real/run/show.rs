@@ -16,9 +16,9 @@ use weakspot_live::wire::TracedStep;
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
-    RealWait, Run, RunEnd, RunValues, StepKind, Style, failures_json, failures_text, of_steps,
-    paragraph, real_advice_json, real_advice_text, real_json, real_statistics, real_text,
-    unified_diff, unserializable_json, unserializable_text,
+    RealWait, Run, RunEnd, RunValues, StepKind, Style, accepted_text, advisory_text, failures_json,
+    failures_text, of_steps, real_advice_json, real_advice_text, real_json, real_statistics,
+    real_text, unified_diff, unserializable_json, unserializable_text,
 };
 
 use super::{Outcome, Subject, question};
@@ -107,13 +107,15 @@ fn show_as(
         }
     }
     if advisory.iter().any(|part| !part.holds()) && !look.json {
-        answer.out += &format!("\n{}", paragraph(ADVICE, look.style.columns(), 0));
+        answer.out += &advisory_text(look.style);
     }
     for part in &advisory {
         answer.out += &part.show(&explored, found, look);
     }
     if !look.json {
-        answer.out += &accepted(found);
+        let findings = found.models.iter().flat_map(|model| &model.findings);
+        let accepted = findings.filter_map(|f| Some((&f.places, f.accepted?.key())));
+        answer.out += &accepted_text(accepted);
     }
     if let Some(found) = &found.advice {
         answer.out += &advice(&explored, found, look);
@@ -160,10 +162,6 @@ impl Look<'_> {
 /// What a strategy for one model leaves open.
 const NOT_ASKED: &str = "TSO and PSO were not asked about: --strategy rf explores one model, SC, or \
                          another with --under";
-
-/// What stands before answers that do not count.
-const ADVICE: &str = "on weaker machines, or unnoticed by these tests: does not count for the exit \
-                      code (--robust and --model pso make it count)";
 
 /// An answer about a model.
 #[derive(Clone, Copy)]
@@ -222,27 +220,6 @@ impl Part<'_> {
             }
         }
     }
-}
-
-/// How many pairs are accepted, and why.
-fn accepted(found: &campaign::Answer) -> String {
-    let mut places: Vec<(&[String; 2], Accepted)> = Vec::new();
-    for finding in found.models.iter().flat_map(|model| &model.findings) {
-        if let Some(why) = finding.accepted
-            && places.iter().all(|(known, _)| **known != finding.places)
-        {
-            places.push((&finding.places, why));
-        }
-    }
-    let mut out = String::new();
-    for (why, text) in [(Accepted::Baseline, "the baseline"), (Accepted::Benign, "comments")] {
-        let number = places.iter().filter(|(_, w)| *w == why).count();
-        if number > 0 {
-            let pairs = if number == 1 { "pair" } else { "pairs" };
-            out += &format!("accepted by {text}: {number} {pairs}\n");
-        }
-    }
-    out
 }
 
 fn failures(
@@ -483,10 +460,7 @@ fn robustness(
                     Consequence::AsUnderSc => RealConsequence::AsUnderSc,
                     Consequence::Unknown => RealConsequence::Unknown,
                 },
-                accepted: finding.accepted.map(|accepted| match accepted {
-                    Accepted::Baseline => "baseline",
-                    Accepted::Benign => "benign",
-                }),
+                accepted: finding.accepted.map(Accepted::key),
                 before: before(places),
             }
         })

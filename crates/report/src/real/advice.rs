@@ -146,7 +146,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         o.string("folder", folder);
     }
     o.raw("explorations", advice.explorations).raw("executions", advice.executions);
-    crate::real_json::strings(o.key("remarks"), &advice.remarks);
+    crate::real::json::strings(o.key("remarks"), &advice.remarks);
     o.raw("time_s", format_args!("{:.6}", explored.time.as_secs_f64())).raw("schema", SCHEMA);
     o.end()
 }

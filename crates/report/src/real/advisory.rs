@@ -1,0 +1,33 @@
+//! What does not count for the exit code: advice, and pairs that the user accepts.
+
+use crate::text::table::{Style, paragraph};
+
+/// What stands before answers that do not count.
+const ADVICE: &str = "on weaker machines, or unnoticed by these tests: does not count for the exit \
+                      code (--robust and --model pso make it count)";
+
+/// What stands before answers that do not count, on lines of its own.
+#[must_use]
+pub fn advisory_text(style: Style) -> String {
+    format!("\n{}", paragraph(ADVICE, style.columns(), 0))
+}
+
+/// How many pairs of places are accepted, of each once, and why: by the `baseline`, or because a comment calls
+/// them `benign`.
+pub fn accepted_text<'a>(accepted: impl Iterator<Item = (&'a [String; 2], &'a str)>) -> String {
+    let mut known: Vec<(&[String; 2], &str)> = Vec::new();
+    for (places, why) in accepted {
+        if known.iter().all(|(other, _)| *other != places) {
+            known.push((places, why));
+        }
+    }
+    let mut out = String::new();
+    for (why, text) in [("baseline", "the baseline"), ("benign", "comments")] {
+        let number = known.iter().filter(|(_, w)| *w == why).count();
+        if number > 0 {
+            let pairs = if number == 1 { "pair" } else { "pairs" };
+            out += &format!("accepted by {text}: {number} {pairs}\n");
+        }
+    }
+    out
+}
