@@ -25,7 +25,7 @@ fn can_read(lock: Guest<RwLock>) -> bool {
     lock.get().writer == 0
 }
 
-fn can_write(lock: Guest<RwLock>) -> bool {
+pub(super) fn can_write(lock: Guest<RwLock>) -> bool {
     let lock = lock.get();
     lock.writer == 0 && lock.readers == 0
 }
@@ -237,6 +237,11 @@ fn spin_usable(rt: &mut Rt, lock: Guest<u32>, what: &str, pc: usize) {
     }
 }
 
+/// One that was destroyed is nothing to wait for.
+pub(super) fn spin_is_free(lock: Guest<u32>) -> bool {
+    matches!(lock.get(), 0 | GONE)
+}
+
 // Spin locks are one word: 0 when free, which is not what glibc writes into them, otherwise the number of their owner
 // plus one.
 stand_in! {
@@ -255,9 +260,7 @@ stand_in! {
     fn pthread_spin_lock(rt, lock: Guest<u32>) -> i32 {
         let call = rt.call();
         let op = op(OpKind::Acquire, lock, SPIN_LOCK);
-        // One that was destroyed is nothing to wait for.
-        let free = Question::about(lock, |lock: Guest<u32>| matches!(lock.get(), 0 | GONE));
-        wait_for(rt, op, free, Patience::Endless, call);
+        wait_for(rt, op, Question::about(lock, spin_is_free), Patience::Endless, call);
         spin_usable(rt, lock, "locks", call.pc());
         lock.set(me(rt));
         taken(rt, lock.addr());

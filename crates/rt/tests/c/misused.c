@@ -145,6 +145,20 @@ static void init_for_readers(void) {
     pthread_join(t, 0);
 }
 
+// What another one waits for, which is in no order with it.
+static void *takes(void *arg) { sem_wait(&semaphore); return arg; }
+static void init_semaphore_waited_for(void) { with(takes, 0, init_semaphore); }
+static void *spins(void *lock) { pthread_spin_lock(lock); pthread_spin_unlock(lock); return 0; }
+static void init_spin_waited_for(void) {
+    pthread_spinlock_t own;
+    pthread_spin_init(&own, 0);
+    pthread_spin_lock(&own);
+    pthread_t t;
+    pthread_create(&t, 0, spins, (void *)&own);
+    pthread_spin_init(&own, 0);
+    pthread_join(t, 0);
+}
+
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void *waits_with_other(void *arg) {
     pthread_mutex_lock(&other);
