@@ -924,13 +924,16 @@ fn locks_that_are_misused() {
         "init_for_readers",
         "init_semaphore_waited_for",
         "init_spin_waited_for",
+        "rw_after_return",
+        "rw_after_return_zeros",
+        "rw_after_free",
         "late",
         "late_c11",
         "late_spin",
         "late_rw",
         "two_mutexes",
     ];
-    let found = |case| finding("misused", case, "strategy=dpor");
+    let found = |case| finding("misused", case, "strategy=dpor reuse=on");
     let all = cases.map(|case| format!("{case}: {}\n", found(case)));
     expect![[r#"
         not_locked: lock-misuse 0 0 unlocks a mutex that nobody holds
@@ -960,6 +963,9 @@ fn locks_that_are_misused() {
         init_for_readers: lock-misuse 0 0 initialises a read-write lock that T1 waits for
         init_semaphore_waited_for: lock-misuse 0 0 initialises a semaphore that T1 waits for
         init_spin_waited_for: lock-misuse 0 0 initialises a spin lock that T1 waits for
+        rw_after_return: lock-misuse 1 0 unlocks a read-write lock that nobody holds
+        rw_after_return_zeros: lock-misuse 1 0 unlocks a read-write lock that nobody holds
+        rw_after_free: lock-misuse 1 0 unlocks a read-write lock that nobody holds
         late: lock-misuse 0 0 initialises a mutex that is held
         late_c11: lock-misuse 0 0 initialises a mutex that is held
         late_spin: lock-misuse 0 0 initialises a spin lock that is held

@@ -38,7 +38,6 @@ use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
-use crate::sync::rwlocks::Readers;
 use crate::sync::verifier::Verifier;
 use crate::sync::words::Words;
 use crate::sys;
@@ -158,7 +157,6 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         mixed_swaps: false,
         token: 0,
         barriers: Barriers::default(),
-        readers: Readers::default(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
         frames,
@@ -413,7 +411,6 @@ impl Runtime {
         self.know_mixed_swaps();
         self.token = 0;
         self.barriers.clear();
-        self.readers.clear();
         self.verifier.clear();
         self.destroyed.clear();
         self.frames.clear();

@@ -54,13 +54,14 @@ fn initialise<T: Copy>(rt: &mut Rt, object: Guest<T>, kind: &Kind<T>) {
     }
     // On the stack of its owner, one that was not freed may be a variable of a function that has returned, and what is
     // there now another.
-    if rt.owners.of(addr).is_some_and(|owner| stack_of(addr) != Some(owner)) {
+    if rt.owners.others_have(addr, stack_of(addr)) {
         misuse(rt, addr, call.pc(), &format!("initialises {name} that is held"));
     }
     if let Some(waiting) = waits_by(rt, area) {
         let text = format!("initialises {name} that {} waits for", thread_name(waiting));
         misuse(rt, addr, call.pc(), &text);
     }
+    rt.owners.free(addr);
     rt.destroyed.forget(addr);
 }
 
