@@ -240,6 +240,25 @@ struct Notation {
     intel: bool,
     /// What follows is data, which is not executed.
     data: bool,
+    /// The pieces that are repeated or a macro here, the outermost first.
+    blocks: Vec<Block>,
+    /// The macros that do nothing.
+    idle_macros: Vec<String>,
+}
+
+/// What is repeated, or a macro: how often it is executed and with which operands is not known.
+struct Block {
+    /// Its first line.
+    text: String,
+    /// It was told that it is not looked at.
+    told: bool,
+}
+
+impl Block {
+    /// What it is called, if it is a macro.
+    fn name(&self) -> Option<&str> {
+        self.text.strip_prefix(".macro").map(first_word)
+    }
 }
 
 impl Notation {
@@ -269,13 +288,28 @@ impl Notation {
     fn effects(&mut self, line: &str) -> Vec<Effect> {
         let line = line.split('#').next().unwrap_or("");
         let code = |s: &Statement<'_>| !s.text.is_empty();
-        statements(line).iter().filter(|s| code(s)).filter_map(|s| self.effect(s)).collect()
+        statements(line).iter().filter(|s| code(s)).flat_map(|s| self.effects_of(s)).collect()
+    }
+
+    /// What a statement does; and that the block that it is in is not looked at, unless nothing in there does anything.
+    fn effects_of(&mut self, statement: &Statement<'_>) -> Vec<Effect> {
+        let effect = self.effect(statement);
+        let matters = effect.is_some() || statement.text.contains('\\');
+        let block = self.blocks.iter_mut().find(|block| matters && !block.told);
+        let told = block.map(|block| {
+            block.told = true;
+            Effect::Unseen(block.text.clone(), NOT_LOOKED_AT)
+        });
+        told.into_iter().chain(effect).collect()
     }
 
     fn effect(&mut self, statement: &Statement<'_>) -> Option<Effect> {
         let Statement { prefix, text, .. } = statement;
         if text.starts_with('.') {
             return self.directive(text);
+        }
+        if self.idle_macros.iter().any(|name| name == first_word(text)) {
+            return None;
         }
         if self.intel {
             return Some(Effect::Unseen((*text).to_owned(), "is in the syntax of Intel"));
@@ -291,11 +325,25 @@ impl Notation {
             ".section" | ".pushsection" => self.data = !operands.trim().starts_with(".text"),
             ".data" | ".bss" => self.data = true,
             ".text" | ".popsection" | ".previous" => self.data = false,
-            ".macro" | ".include" | ".incbin" | ".rept" | ".irp" | ".irpc" => {
-                return Some(Effect::Unseen(text.to_owned(), "is not looked at"));
+            ".macro" if replaces_instruction(operands) => {
+                return Some(Effect::Unseen(text.to_owned(), NOT_LOOKED_AT));
             }
-            ".byte" | ".2byte" | ".4byte" | ".8byte" | ".short" | ".word" | ".hword" | ".value"
-            | ".int" | ".long" | ".quad" | ".octa" | ".ascii" | ".asciz" | ".string"
+            ".rept" | ".irp" | ".irpc" | ".macro" => {
+                self.blocks.push(Block { text: text.to_owned(), told: false });
+            }
+            ".endr" | ".endm" => {
+                let ended = self.blocks.pop().filter(|block| !block.told);
+                self.idle_macros.extend(ended.iter().filter_map(Block::name).map(str::to_owned));
+            }
+            // The last two change how macros are read.
+            ".include" | ".incbin" | ".altmacro" | ".mri" => {
+                return Some(Effect::Unseen(text.to_owned(), NOT_LOOKED_AT));
+            }
+            ".byte" if operands.split(',').all(is_no_operation) => {}
+            ".fill" | ".skip" | ".space" if self.data || !fills_with_code(word, operands) => {}
+            ".fill" | ".skip" | ".space" | ".byte" | ".2byte" | ".4byte" | ".8byte" | ".short"
+            | ".word" | ".hword" | ".value" | ".int" | ".long" | ".quad" | ".octa" | ".ascii"
+            | ".asciz" | ".string"
                 if !self.data =>
             {
                 return Some(Effect::Unseen(text.to_owned(), "is code as numbers"));
@@ -304,6 +352,29 @@ impl Notation {
         }
         None
     }
+}
+
+const NOT_LOOKED_AT: &str = "is not looked at";
+
+/// Whether a macro has the name of an instruction that does something by itself.
+fn replaces_instruction(macro_and_operands: &str) -> bool {
+    instruction("", first_word(macro_and_operands)).is_some()
+}
+
+fn first_word(text: &str) -> &str {
+    text.trim().split([' ', '\t', ',']).next().unwrap_or("")
+}
+
+/// Whether a byte of code is `nop`.
+fn is_no_operation(byte: &str) -> bool {
+    matches!(byte.trim(), "0x90" | "144")
+}
+
+/// Whether a directive puts more into the code than `nop`, what stops the program, and zeros, which are jumped over.
+fn fills_with_code(word: &str, operands: &str) -> bool {
+    let value = operands.split(',').nth(if word == ".fill" { 2 } else { 1 });
+    let value = value.map_or("0", str::trim);
+    !is_no_operation(value) && !matches!(value, "" | "0" | "0x0" | "0x00" | "0xcc" | "204")
 }
 
 /// A statement of assembly.

@@ -76,6 +76,41 @@ fn what_is_not_seen_is_told() {
 }
 
 #[test]
+fn padding_does_nothing() {
+    for harmless in [
+        ".p2align 4,,15; nop; .balign 16; .skip 3, 0x90; .fill 4, 1, 0x90; .space 8",
+        ".byte 0x90, 144",
+        ".rept 4; nop; .endr",
+        ".rept 2; .rept 3; .byte 0x90; .endr; .endr",
+        ".macro pad n=1; .skip 2, 0x90; nopl 0(%rax); .endm; pad; pad 3",
+        ".irp x, 1, 2; .p2align 4; .endr",
+        "jmp 1f; .skip 16; 1: nop",
+    ] {
+        check(harmless, "");
+    }
+    check(".byte 0x90, 0xf0", ".byte 0x90, 0xf0 is code as numbers");
+    check(".fill 2, 1, 0xf0", ".fill 2, 1, 0xf0 is code as numbers");
+    check(".skip 2, x", ".skip 2, x is code as numbers");
+    check(".rept 2; mfence; .endr; mfence", "fence, fence, .rept 2 is not looked at");
+    check(
+        ".rept 2; nop; .byte 0xf0; .endr",
+        ".rept 2 is not looked at, .byte 0xf0 is code as numbers",
+    );
+    check(".macro m x; nop; \\x; .endm", ".macro m x is not looked at");
+    check(".irp x, mfence; \\x; .endr", ".irp x, mfence is not looked at");
+    check(
+        ".rept 2; .macro m; movl $1, f; .endm; .endr",
+        ".rept 2 is not looked at, movl $1, f accesses memory unseen",
+    );
+    check(
+        ".macro m; mfence; .endm; m x",
+        "fence, .macro m is not looked at, m x accesses memory unseen",
+    );
+    check(".macro mfence; .endm; nop", ".macro mfence is not looked at");
+    check(".include \"f.s\"", ".include \"f.s\" is not looked at");
+}
+
+#[test]
 fn what_compilers_make_of_functions() {
     let calls = |text: &str| {
         let (out, unseen) = rewrite(text);
