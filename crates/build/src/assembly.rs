@@ -26,7 +26,7 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     let mut out = String::with_capacity(text.len() + 256);
     let mut unseen = Vec::new();
     let mut inside = false;
-    let mut places = Places::default();
+    let mut places = Places { has_statements: text.contains(" is_stmt "), ..Places::default() };
     let intel = is_intel(text);
     let mut notation = Notation::default();
     let vectors = text.contains("%ymm") || text.contains("%zmm");
@@ -532,6 +532,24 @@ struct Places {
     loc: Option<(String, u32)>,
     /// gcc: from the line marker inside of the assembly.
     asm: Option<(String, u32)>,
+    /// The last statement of this function that is in none of the compiler's own headers: what comes of functions
+    /// there, such as `_mm_stream_si32`, is where it calls them.
+    statement: Option<(String, u32)>,
+    /// What follows is not where a statement begins, but only something that was moved there.
+    moved: bool,
+    /// The compiler says where statements begin. Otherwise a call has no place if its function is put there.
+    has_statements: bool,
+}
+
+/// Whether some of what is unseen is in a header that comes with the compiler, as far as the text says.
+pub(crate) fn has_unseen_in_headers(text: &str) -> bool {
+    let in_header = |(file, _): (String, u32)| is_of_compiler(&file);
+    rewrite(text).1.into_iter().filter_map(|unseen| unseen.place).any(in_header)
+}
+
+/// Whether a file is a header that comes with the compiler.
+fn is_of_compiler(file: &str) -> bool {
+    file.contains("/include/") && ["/gcc/", "/clang/"].iter().any(|part| file.contains(part))
 }
 
 impl Places {
@@ -567,11 +585,22 @@ impl Places {
             let file = words.next().and_then(|number| self.files.get(number)).cloned();
             let line = words.next().and_then(|line| line.parse().ok());
             self.loc = file.zip(line);
+            if let Some(value) = words.skip_while(|word| *word != "is_stmt").nth(1) {
+                self.moved = value == "0";
+            }
+            let own = self.loc.as_ref().is_some_and(|(file, _)| !is_of_compiler(file));
+            if own && self.has_statements && !self.moved {
+                self.statement.clone_from(&self.loc);
+            }
+        } else if line.starts_with(".type") && line.ends_with("@function") {
+            self.statement = None;
         }
     }
 
     fn now(&self) -> Option<(String, u32)> {
-        self.asm.clone().or_else(|| self.loc.clone())
+        let place = self.asm.as_ref().or(self.loc.as_ref())?;
+        let of_user = self.statement.as_ref().filter(|_| is_of_compiler(&place.0));
+        Some(of_user.unwrap_or(place).clone())
     }
 }
 

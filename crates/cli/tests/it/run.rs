@@ -245,6 +245,25 @@ void *q(void *x) {{ return p(x); }}
 }
 
 #[test]
+fn stores_past_the_cache_are_told_where_they_are_called() {
+    let source = format!(
+        "#include <emmintrin.h>
+#include <pthread.h>
+int x;
+void *p(void *a) {{
+    int three = 3;
+    _mm_stream_si32(&x, three);
+    return a;
+}}
+void *q(void *a) {{ return a; }}
+{MAIN}"
+    );
+    let (out, code) = explore("stream", &source, &["--model", "tso"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("stream.c:6: assembly `movnti"), "{out}");
+}
+
+#[test]
 fn the_empty_loop_of_an_assumption_gives_an_execution_up() {
     let source = format!(
         "#include <assert.h>
