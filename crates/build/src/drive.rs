@@ -10,7 +10,7 @@ use crate::assembly::{self, Unseen};
 use crate::beside::Beside;
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
-use crate::{bits, endless, unannounced, unused};
+use crate::{bits, endless, temporaries, unannounced, unused};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +159,7 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             if family == Family::Gcc {
                 text = bits::announce(&text);
                 text = unannounced::announce(&text);
+                text = temporaries::clear(&text);
             }
             text = endless::mark(&text);
             text = unused::mark(&text);
