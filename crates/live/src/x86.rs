@@ -1,8 +1,10 @@
 //! Instructions of x86-64: how long they are, which of them are atomic updates, and of what.
 
 mod moved;
+mod result;
 
 pub use moved::moved;
+pub use result::{Effect, result};
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -162,6 +162,8 @@ pub(crate) struct Runtime {
     pub references: Sites,
     /// Where threads of Rust begin to park.
     pub parks: Sites,
+    /// Additions whose results nobody uses.
+    pub unused: Sites,
     /// Instructions that are announced by a trap.
     pub traps: Traps,
     /// The program as libc would have started it.

@@ -175,6 +175,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         counts: Sites::new(),
         references: Sites::new(),
         parks: Sites::new(),
+        unused: Sites::new(),
         traps: Traps::new(),
         program: Program {
             main,
@@ -280,6 +281,7 @@ impl Runtime {
         self.counts.find(&self.config.counts, base);
         self.references.find(&self.config.references, base);
         self.parks.find(&self.config.parks, base);
+        self.unused.find(&self.config.unused, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };
     }
