@@ -26,7 +26,7 @@ pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     let mut out = String::with_capacity(text.len() + 256);
     let mut unseen = Vec::new();
     let mut inside = false;
-    let mut places = Places::default();
+    let mut places = Places { has_statements: text.contains(" is_stmt "), ..Places::default() };
     let intel = is_intel(text);
     let mut notation = Notation::default();
     let vectors = text.contains("%ymm") || text.contains("%zmm");
@@ -240,6 +240,25 @@ struct Notation {
     intel: bool,
     /// What follows is data, which is not executed.
     data: bool,
+    /// The pieces that are repeated or a macro here, the outermost first.
+    blocks: Vec<Block>,
+    /// The macros that do nothing.
+    idle_macros: Vec<String>,
+}
+
+/// What is repeated, or a macro: how often it is executed and with which operands is not known.
+struct Block {
+    /// Its first line.
+    text: String,
+    /// It was told that it is not looked at.
+    told: bool,
+}
+
+impl Block {
+    /// What it is called, if it is a macro.
+    fn name(&self) -> Option<&str> {
+        self.text.strip_prefix(".macro").map(first_word)
+    }
 }
 
 impl Notation {
@@ -269,13 +288,28 @@ impl Notation {
     fn effects(&mut self, line: &str) -> Vec<Effect> {
         let line = line.split('#').next().unwrap_or("");
         let code = |s: &Statement<'_>| !s.text.is_empty();
-        statements(line).iter().filter(|s| code(s)).filter_map(|s| self.effect(s)).collect()
+        statements(line).iter().filter(|s| code(s)).flat_map(|s| self.effects_of(s)).collect()
+    }
+
+    /// What a statement does; and that the block that it is in is not looked at, unless nothing in there does anything.
+    fn effects_of(&mut self, statement: &Statement<'_>) -> Vec<Effect> {
+        let effect = self.effect(statement);
+        let matters = effect.is_some() || statement.text.contains('\\');
+        let block = self.blocks.iter_mut().find(|block| matters && !block.told);
+        let told = block.map(|block| {
+            block.told = true;
+            Effect::Unseen(block.text.clone(), NOT_LOOKED_AT)
+        });
+        told.into_iter().chain(effect).collect()
     }
 
     fn effect(&mut self, statement: &Statement<'_>) -> Option<Effect> {
         let Statement { prefix, text, .. } = statement;
         if text.starts_with('.') {
             return self.directive(text);
+        }
+        if self.idle_macros.iter().any(|name| name == first_word(text)) {
+            return None;
         }
         if self.intel {
             return Some(Effect::Unseen((*text).to_owned(), "is in the syntax of Intel"));
@@ -291,11 +325,25 @@ impl Notation {
             ".section" | ".pushsection" => self.data = !operands.trim().starts_with(".text"),
             ".data" | ".bss" => self.data = true,
             ".text" | ".popsection" | ".previous" => self.data = false,
-            ".macro" | ".include" | ".incbin" | ".rept" | ".irp" | ".irpc" => {
-                return Some(Effect::Unseen(text.to_owned(), "is not looked at"));
+            ".macro" if replaces_instruction(operands) => {
+                return Some(Effect::Unseen(text.to_owned(), NOT_LOOKED_AT));
             }
-            ".byte" | ".2byte" | ".4byte" | ".8byte" | ".short" | ".word" | ".hword" | ".value"
-            | ".int" | ".long" | ".quad" | ".octa" | ".ascii" | ".asciz" | ".string"
+            ".rept" | ".irp" | ".irpc" | ".macro" => {
+                self.blocks.push(Block { text: text.to_owned(), told: false });
+            }
+            ".endr" | ".endm" => {
+                let ended = self.blocks.pop().filter(|block| !block.told);
+                self.idle_macros.extend(ended.iter().filter_map(Block::name).map(str::to_owned));
+            }
+            // The last two change how macros are read.
+            ".include" | ".incbin" | ".altmacro" | ".mri" => {
+                return Some(Effect::Unseen(text.to_owned(), NOT_LOOKED_AT));
+            }
+            ".byte" if operands.split(',').all(is_no_operation) => {}
+            ".fill" | ".skip" | ".space" if self.data || !fills_with_code(word, operands) => {}
+            ".fill" | ".skip" | ".space" | ".byte" | ".2byte" | ".4byte" | ".8byte" | ".short"
+            | ".word" | ".hword" | ".value" | ".int" | ".long" | ".quad" | ".octa" | ".ascii"
+            | ".asciz" | ".string"
                 if !self.data =>
             {
                 return Some(Effect::Unseen(text.to_owned(), "is code as numbers"));
@@ -304,6 +352,29 @@ impl Notation {
         }
         None
     }
+}
+
+const NOT_LOOKED_AT: &str = "is not looked at";
+
+/// Whether a macro has the name of an instruction that does something by itself.
+fn replaces_instruction(macro_and_operands: &str) -> bool {
+    instruction("", first_word(macro_and_operands)).is_some()
+}
+
+fn first_word(text: &str) -> &str {
+    text.trim().split([' ', '\t', ',']).next().unwrap_or("")
+}
+
+/// Whether a byte of code is `nop`.
+fn is_no_operation(byte: &str) -> bool {
+    matches!(byte.trim(), "0x90" | "144")
+}
+
+/// Whether a directive puts more into the code than `nop`, what stops the program, and zeros, which are jumped over.
+fn fills_with_code(word: &str, operands: &str) -> bool {
+    let value = operands.split(',').nth(if word == ".fill" { 2 } else { 1 });
+    let value = value.map_or("0", str::trim);
+    !is_no_operation(value) && !matches!(value, "" | "0" | "0x0" | "0x00" | "0xcc" | "204")
 }
 
 /// A statement of assembly.
@@ -461,6 +532,24 @@ struct Places {
     loc: Option<(String, u32)>,
     /// gcc: from the line marker inside of the assembly.
     asm: Option<(String, u32)>,
+    /// The last statement of this function that is in none of the compiler's own headers: what comes of functions
+    /// there, such as `_mm_stream_si32`, is where it calls them.
+    statement: Option<(String, u32)>,
+    /// What follows is not where a statement begins, but only something that was moved there.
+    moved: bool,
+    /// The compiler says where statements begin. Otherwise a call has no place if its function is put there.
+    has_statements: bool,
+}
+
+/// Whether some of what is unseen is in a header that comes with the compiler, as far as the text says.
+pub(crate) fn has_unseen_in_headers(text: &str) -> bool {
+    let in_header = |(file, _): (String, u32)| is_of_compiler(&file);
+    rewrite(text).1.into_iter().filter_map(|unseen| unseen.place).any(in_header)
+}
+
+/// Whether a file is a header that comes with the compiler.
+fn is_of_compiler(file: &str) -> bool {
+    file.contains("/include/") && ["/gcc/", "/clang/"].iter().any(|part| file.contains(part))
 }
 
 impl Places {
@@ -496,11 +585,22 @@ impl Places {
             let file = words.next().and_then(|number| self.files.get(number)).cloned();
             let line = words.next().and_then(|line| line.parse().ok());
             self.loc = file.zip(line);
+            if let Some(value) = words.skip_while(|word| *word != "is_stmt").nth(1) {
+                self.moved = value == "0";
+            }
+            let own = self.loc.as_ref().is_some_and(|(file, _)| !is_of_compiler(file));
+            if own && self.has_statements && !self.moved {
+                self.statement.clone_from(&self.loc);
+            }
+        } else if line.starts_with(".type") && line.ends_with("@function") {
+            self.statement = None;
         }
     }
 
     fn now(&self) -> Option<(String, u32)> {
-        self.asm.clone().or_else(|| self.loc.clone())
+        let place = self.asm.as_ref().or(self.loc.as_ref())?;
+        let of_user = self.statement.as_ref().filter(|_| is_of_compiler(&place.0));
+        Some(of_user.unwrap_or(place).clone())
     }
 }
 

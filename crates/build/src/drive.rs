@@ -10,7 +10,7 @@ use crate::assembly::{self, Unseen};
 use crate::beside::Beside;
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
-use crate::{bits, endless, unannounced, unused};
+use crate::{bits, endless, temporaries, unannounced, unused};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,10 +135,18 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
     let failed = |what: &str, e: io::Error| format!("{what} {}: {e}", step.assembly.display());
     // Strings in assembly need not be UTF-8; what we look at is ASCII.
     let mut bytes = fs::read(&step.assembly).map_err(|e| failed("cannot read", e))?;
-    let intel = str::from_utf8(&bytes).ok().and_then(assembly::in_intel_syntax);
-    if intel == Some(false) {
+    let text = str::from_utf8(&bytes).ok();
+    let intel = text.and_then(assembly::in_intel_syntax);
+    let other = match text {
         // Nothing of the program depends on it.
-        let other = ["-masm=att".to_string()];
+        _ if intel == Some(false) => vec!["-masm=att".to_string()],
+        // Then a note can name the line of the program. What the compiler warns of was said the first time.
+        Some(text) if family == Family::Gcc && assembly::has_unseen_in_headers(text) => {
+            ["-gstatement-frontiers", "-w"].map(str::to_string).to_vec()
+        }
+        _ => Vec::new(),
+    };
+    if !other.is_empty() {
         let code = call(compiler, &[&step.to_assembly[..], &other].concat())?;
         if code != 0 {
             return Ok(code);
@@ -151,6 +159,7 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             if family == Family::Gcc {
                 text = bits::announce(&text);
                 text = unannounced::announce(&text);
+                text = temporaries::clear(&text);
             }
             text = endless::mark(&text);
             text = unused::mark(&text);

@@ -2,7 +2,7 @@
 //!
 //! [`compiler`] says what a call of a C or C++ compiler becomes, [`assembly`] looks at inline
 //! assembly, [`bits`] at bit-fields, `unannounced` at accesses that gcc does not announce, `unused`
-//! at additions whose results nobody uses, [`endless`] at empty loops, `linked` at what the linker
+//! at additions whose results nobody uses, `temporaries` at values that nobody needs any more, [`endless`] at empty loops, `linked` at what the linker
 //! takes that is not ours, `operands` what instructions access; [`compile`](compile()) does it. [`runtime`] is the library of `rt`,
 //! which `build.rs` packs; [`source`] says where statements can be put into a source.
 
@@ -16,6 +16,7 @@ mod linked;
 mod operands;
 pub mod runtime;
 pub mod source;
+mod temporaries;
 mod unannounced;
 mod unused;
 

@@ -7,6 +7,7 @@ pub(crate) mod naming;
 pub(crate) mod native;
 pub(crate) mod symbols;
 pub(crate) mod unseen;
+mod unused;
 pub(crate) mod variables;
 
 use std::path::PathBuf;
@@ -86,7 +87,7 @@ impl Facts {
             false => Locks::default(),
         };
         let unseen = native::unseen(&file, &program.linked)?;
-        let in_no_order = native::has_steps_in_no_order(&file)?;
+        let in_no_order = !locks.unused.is_empty() || native::has_steps_in_no_order(&file)?;
         let test = match program.command.get(1).and_then(|test| test.to_str()) {
             Some(test) if program.harness => symbols::test_function(&file, test)?,
             _ => None,

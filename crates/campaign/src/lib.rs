@@ -27,7 +27,7 @@
 //! it; `judge/` what led to failures, what threads wait for, executions with store buffers that fail because of a pair
 //! (`consequences.rs`), which pairs the user knows (`accepted.rs`), and evidence; `advice/` changes of the source and what
 //! the language asks for. `facts/` is what is known about a program before it runs: places in the source (`symbols.rs`), names
-//! of data (`variables.rs`), what is unseen, where channels and locks of Rust wait. `runtime.rs` has the two seams: who runs
+//! of data (`variables.rs`), what is unseen, where channels and locks of Rust wait, which results of Rust are `unused`. `runtime.rs` has the two seams: who runs
 //! the program (`runtime/child.rs`, or in tests a program that is only data), and who has the clock and Ctrl-C.
 
 mod advice;

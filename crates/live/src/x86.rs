@@ -1,8 +1,10 @@
 //! Instructions of x86-64: how long they are, which of them are atomic updates, and of what.
 
 mod moved;
+mod result;
 
 pub use moved::moved;
+pub use result::{Effect, result};
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct Instruction {
 /// A fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
-    /// `mfence`.
+    /// `mfence`, and what waits until all that came before is done: `cpuid`, `serialize`.
     Full,
     /// `sfence`.
     Stores,
@@ -166,6 +168,9 @@ pub fn instruction(bytes: &[u8]) -> Option<Instruction> {
     let fence = match (opcode, second, bytes.get(first)) {
         (0x0f, 0xae, Some(0xf0)) => Some(Fence::Full),
         (0x0f, 0xae, Some(0xf8)) => Some(Fence::Stores),
+        (0x0f, 0xa2, _) => Some(Fence::Full),
+        // With a prefix it is another instruction.
+        (0x0f, 0x01, Some(0xe8)) if bytes[0] == 0x0f => Some(Fence::Full),
         _ => None,
     };
     Some(Instruction { len: at, update, fence, relative, flow })
@@ -410,10 +415,17 @@ mod tests {
 
     #[test]
     fn fences() {
-        // mfence; sfence; lfence; clflush [rax]
+        // cpuid; what comes next is none of it
+        let cpuid = instruction(&[0x0f, 0xa2, 0xf0]);
+        assert_eq!(cpuid.map(|read| (read.len, read.fence)), Some((2, Some(Fence::Full))));
+        // xresldtrk
+        assert_eq!(instruction(&[0xf2, 0x0f, 0x01, 0xe9]).map(|read| read.fence), Some(None));
+        assert_eq!(instruction(&[0xf2, 0x0f, 0x01, 0xe8]).map(|read| read.fence), Some(None));
+        // mfence; sfence; serialize; lfence; clflush [rax]
         for (bytes, fence) in [
             ([0x0f, 0xae, 0xf0], Some(Fence::Full)),
             ([0x0f, 0xae, 0xf8], Some(Fence::Stores)),
+            ([0x0f, 0x01, 0xe8], Some(Fence::Full)),
             ([0x0f, 0xae, 0xe8], None),
             ([0x0f, 0xae, 0x38], None),
         ] {

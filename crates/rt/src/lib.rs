@@ -77,7 +77,6 @@ use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
-use crate::sync::rwlocks::Readers;
 use crate::sync::verifier::Verifier;
 use crate::sync::words::Words;
 use crate::world::clock::Clock;
@@ -121,7 +120,7 @@ pub(crate) struct Runtime {
     pub token: usize,
     /// Virtual time, and chance.
     pub clock: Clock,
-    /// Who holds mutexes of Rust.
+    /// Who holds which locks.
     pub owners: Owners,
     /// Wake-ups that nobody has taken yet.
     pub wake_ups: WakeUps,
@@ -129,8 +128,6 @@ pub(crate) struct Runtime {
     pub words: Words,
     /// Barriers, and who came to them.
     pub barriers: Barriers,
-    /// Who has read-write locks for reading.
-    pub readers: Readers,
     /// Which thread is in an atomic part, and what was chosen.
     pub verifier: Verifier,
     /// Locks that were destroyed.
@@ -165,6 +162,8 @@ pub(crate) struct Runtime {
     pub references: Sites,
     /// Where threads of Rust begin to park.
     pub parks: Sites,
+    /// Additions whose results nobody uses.
+    pub unused: Sites,
     /// Instructions that are announced by a trap.
     pub traps: Traps,
     /// The program as libc would have started it.

@@ -922,13 +922,19 @@ fn locks_that_are_misused() {
         "init_outside",
         "init_waited_on",
         "init_for_readers",
+        "init_semaphore_waited_for",
+        "init_spin_waited_for",
+        "rw_after_return",
+        "rw_after_return_zeros",
+        "rw_after_free",
         "late",
         "late_c11",
         "late_spin",
         "late_rw",
         "two_mutexes",
     ];
-    let all = cases.map(|case| format!("{case}: {}\n", finding("misused", case, "strategy=dpor")));
+    let found = |case| finding("misused", case, "strategy=dpor reuse=on");
+    let all = cases.map(|case| format!("{case}: {}\n", found(case)));
     expect![[r#"
         not_locked: lock-misuse 0 0 unlocks a mutex that nobody holds
         of_another: lock-misuse 1 0 unlocks a mutex that main holds
@@ -955,6 +961,11 @@ fn locks_that_are_misused() {
         init_outside: out-of-bounds 0 0 writes 48 bytes, 44 bytes of them behind the end of a block of 4 bytes 0:allocated here
         init_waited_on: lock-misuse 0 0 initialises a condition variable that T1 waits for
         init_for_readers: lock-misuse 0 0 initialises a read-write lock that T1 waits for
+        init_semaphore_waited_for: lock-misuse 0 0 initialises a semaphore that T1 waits for
+        init_spin_waited_for: lock-misuse 0 0 initialises a spin lock that T1 waits for
+        rw_after_return: lock-misuse 1 0 unlocks a read-write lock that nobody holds
+        rw_after_return_zeros: lock-misuse 1 0 unlocks a read-write lock that nobody holds
+        rw_after_free: lock-misuse 1 0 unlocks a read-write lock that nobody holds
         late: lock-misuse 0 0 initialises a mutex that is held
         late_c11: lock-misuse 0 0 initialises a mutex that is held
         late_spin: lock-misuse 0 0 initialises a spin lock that is held

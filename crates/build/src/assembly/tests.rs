@@ -76,6 +76,41 @@ fn what_is_not_seen_is_told() {
 }
 
 #[test]
+fn padding_does_nothing() {
+    for harmless in [
+        ".p2align 4,,15; nop; .balign 16; .skip 3, 0x90; .fill 4, 1, 0x90; .space 8",
+        ".byte 0x90, 144",
+        ".rept 4; nop; .endr",
+        ".rept 2; .rept 3; .byte 0x90; .endr; .endr",
+        ".macro pad n=1; .skip 2, 0x90; nopl 0(%rax); .endm; pad; pad 3",
+        ".irp x, 1, 2; .p2align 4; .endr",
+        "jmp 1f; .skip 16; 1: nop",
+    ] {
+        check(harmless, "");
+    }
+    check(".byte 0x90, 0xf0", ".byte 0x90, 0xf0 is code as numbers");
+    check(".fill 2, 1, 0xf0", ".fill 2, 1, 0xf0 is code as numbers");
+    check(".skip 2, x", ".skip 2, x is code as numbers");
+    check(".rept 2; mfence; .endr; mfence", "fence, fence, .rept 2 is not looked at");
+    check(
+        ".rept 2; nop; .byte 0xf0; .endr",
+        ".rept 2 is not looked at, .byte 0xf0 is code as numbers",
+    );
+    check(".macro m x; nop; \\x; .endm", ".macro m x is not looked at");
+    check(".irp x, mfence; \\x; .endr", ".irp x, mfence is not looked at");
+    check(
+        ".rept 2; .macro m; movl $1, f; .endm; .endr",
+        ".rept 2 is not looked at, movl $1, f accesses memory unseen",
+    );
+    check(
+        ".macro m; mfence; .endm; m x",
+        "fence, .macro m is not looked at, m x accesses memory unseen",
+    );
+    check(".macro mfence; .endm; nop", ".macro mfence is not looked at");
+    check(".include \"f.s\"", ".include \"f.s\" is not looked at");
+}
+
+#[test]
 fn what_compilers_make_of_functions() {
     let calls = |text: &str| {
         let (out, unseen) = rewrite(text);
@@ -144,4 +179,27 @@ fn what_no_trap_finds() {
         .collect();
     let at = |text: &str| ("_ZN1a1fE".to_owned(), text.to_owned(), Some(10));
     assert_eq!(found, [at("movl\t(%rbx), %ecx"), at("addl\t$1, (%rbx)")]);
+}
+
+/// What gcc makes of a call of `_mm_stream_si32` behind a statement of which it has moved a part.
+#[test]
+fn what_is_in_headers_of_compilers_is_where_they_are_used() {
+    let header = "\t.file 2 \"/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h\"\n";
+    let text = |statements: &str| {
+        format!(
+            "\t.file 1 \"n.c\"\n{header}\t.type\tf, @function\nf:\n{statements}\tmovnti\t%eax, x(%rip)\n"
+        )
+    };
+    let place = |statements: &str| rewrite(&text(statements)).1[0].place.clone();
+    let moved = "\t.loc 1 6 5 view .LVU9\n\t.loc 2 1496 3 view .LVU10\n\t.loc 1 9 9 is_stmt 0 view .LVU11\n\t.loc 2 1496 3 view .LVU12\n";
+    assert_eq!(place(moved), Some(("n.c".to_string(), 6)));
+    // Without optimisation gcc says so only if it is asked to.
+    let unasked = moved.replace(" is_stmt 0", "");
+    assert!(has_unseen_in_headers(&text(&unasked)));
+    assert!(!has_unseen_in_headers(&text(moved)));
+    // Of a function of the header itself, nobody knows who has called it.
+    let here = "\t.loc 2 1496 3 is_stmt 1\n";
+    assert_eq!(place(here).map(|(_, line)| line), Some(1496));
+    let earlier = format!("{moved}\t.type\tg, @function\ng:\n{here}");
+    assert_eq!(place(&earlier).map(|(_, line)| line), Some(1496));
 }

@@ -65,6 +65,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         counts: facts.locks.counts.clone(),
         references: facts.locks.references.clone(),
         parks: facts.locks.parks.clone(),
+        unused: facts.locks.unused.clone(),
         harness: facts.harness,
         trace: false,
         stop: 0,

@@ -1,8 +1,9 @@
 //! Where locks of Rust's standard library are taken and freed: the first attempt to take one is inlined into
 //! the program and instrumented with it, or is in the standard library and has a trap. The runtime library is told,
-//! so that it lets threads wait there until the lock is free.
+//! so that it lets threads wait there until the lock is free. Other places of atomic operations that it knows more about are found
+//! with these: where references are counted, and additions whose results nobody uses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use addr2line::Loader;
@@ -12,6 +13,8 @@ use weakspot_live::x86::{Flow, instruction};
 
 use crate::Result;
 use crate::facts::symbols::unread;
+use crate::facts::unseen::is_library;
+use crate::facts::unused::is_unused;
 
 /// Places in a program: how far from its beginning, and how many bytes it is from there to where a call returns to,
 /// or one byte for an instruction with a trap.
@@ -31,13 +34,19 @@ pub struct Locks {
     pub references: Vec<(u64, u64)>,
     /// Where threads begin to park.
     pub parks: Vec<(u64, u64)>,
+    /// Additions of the program itself whose results nobody uses.
+    pub unused: Vec<(u64, u64)>,
 }
 
-/// What compilers call for what is done with the words of locks and counts.
-const ANNOUNCED: [&str; 7] = [
-    "__tsan_atomic32_load",
-    "__tsan_atomic32_compare_exchange_val",
-    "__tsan_atomic32_exchange",
+/// What compilers call for what is done with the words of locks.
+const ANNOUNCED: [&str; 3] =
+    ["__tsan_atomic32_load", "__tsan_atomic32_compare_exchange_val", "__tsan_atomic32_exchange"];
+/// What they call for additions.
+const ADDITIONS: [&str; 8] = [
+    "__tsan_atomic8_fetch_add",
+    "__tsan_atomic8_fetch_sub",
+    "__tsan_atomic16_fetch_add",
+    "__tsan_atomic16_fetch_sub",
     "__tsan_atomic32_fetch_add",
     "__tsan_atomic32_fetch_sub",
     "__tsan_atomic64_fetch_add",
@@ -62,10 +71,10 @@ impl Locks {
         let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
         let Ok(loader) = Loader::new(program) else { return Ok(Locks::default()) };
         let calls = calls(&file);
-        let calls = calls.into_iter().map(|(address, len)| (address, address - base, len));
-        let traps = traps.iter().map(|&(offset, _)| (base + offset, offset, 1));
+        let calls = calls.into_iter().map(|c| (c.address, c.address - base, c.len, c.unused));
+        let traps = traps.iter().map(|&(offset, _)| (base + offset, offset, 1, false));
         let mut found = Locks::default();
-        for (address, offset, len) in calls.chain(traps) {
+        for (address, offset, len, unused) in calls.chain(traps) {
             let Some(method) = method(&loader, address) else { continue };
             let of = |kind: &str| method.strip_prefix(kind);
             let sites = match (of(MUTEX), of(RWLOCK), of(SCOPE)) {
@@ -82,12 +91,15 @@ impl Locks {
                 _ if method.strip_prefix(PARKER).is_some_and(|m| m.starts_with("park")) => {
                     &mut found.parks
                 }
+                // What the standard library adds to may be a word that threads wait for.
+                _ if unused && !is_library(method.trim_start_matches('&')) => &mut found.unused,
                 _ => continue,
             };
             sites.push((offset, len));
         }
-        let Locks { locks, unlocks, rwlocks, tries, counts, references, parks } = &mut found;
-        for sites in [locks, unlocks, rwlocks, tries, counts, references, parks] {
+        let Locks { locks, unlocks, rwlocks, tries, counts, references, parks, unused } =
+            &mut found;
+        for sites in [locks, unlocks, rwlocks, tries, counts, references, parks, unused] {
             sites.sort_unstable();
             sites.dedup();
         }
@@ -121,9 +133,19 @@ fn method(loader: &Loader, address: u64) -> Option<String> {
     None
 }
 
-/// Calls of functions that announce updates of words: where they are, and how long.
-fn calls(file: &ElfFile64<'_>) -> Vec<(u64, u64)> {
+/// A call of a function that announces an update of a word.
+struct Call {
+    address: u64,
+    len: u64,
+    /// It is an addition, whose result nobody uses.
+    unused: bool,
+}
+
+/// All of them.
+fn calls(file: &ElfFile64<'_>) -> Vec<Call> {
     let slots = slots(file);
+    let begins = begins(file);
+    let is_function = |at: u64| slots.stubs.contains_key(&at) || begins.contains(&at);
     let mut found = Vec::new();
     for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
         let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
@@ -142,8 +164,10 @@ fn calls(file: &ElfFile64<'_>) -> Vec<(u64, u64)> {
                 Flow::Call(None) => through(&code[at..at + next.len], 0x15, after),
                 _ => None,
             };
-            if slot.is_some_and(|slot| slots.announced.contains(&slot)) {
-                found.push((here, next.len as u64));
+            let adds = slot.is_some_and(|slot| slots.additions.contains(&slot));
+            if adds || slot.is_some_and(|slot| slots.announced.contains(&slot)) {
+                let unused = adds && is_unused((code, symbol.address()), after, is_function);
+                found.push(Call { address: here, len: next.len as u64, unused });
             }
             at += next.len;
         }
@@ -151,22 +175,33 @@ fn calls(file: &ElfFile64<'_>) -> Vec<(u64, u64)> {
     found
 }
 
+/// Where functions begin. Parts of one that are elsewhere have a symbol, too.
+fn begins(file: &ElfFile64<'_>) -> HashSet<u64> {
+    let functions = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
+    let whole = functions.filter(|s| s.name().is_ok_and(|name| !name.contains(".cold")));
+    whole.map(|symbol| symbol.address()).collect()
+}
+
 /// How a program calls functions of other files.
 struct Slots {
-    /// Where it keeps the addresses of those that announce updates of words.
+    /// Where it keeps the addresses of those that announce what is done with words of locks.
     announced: Vec<u64>,
+    /// The same of additions.
+    additions: Vec<u64>,
     /// Small pieces of code that jump to what a slot holds.
     stubs: HashMap<u64, u64>,
 }
 
 fn slots(file: &ElfFile64<'_>) -> Slots {
-    let mut announced = Vec::new();
+    let (mut announced, mut additions) = (Vec::new(), Vec::new());
     let symbols = file.dynamic_symbol_table();
     for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
         let RelocationTarget::Symbol(index) = relocation.target() else { continue };
         let symbol = symbols.as_ref().and_then(|all| all.symbol_by_index(index).ok());
-        if symbol.is_some_and(|s| s.name().is_ok_and(|name| ANNOUNCED.contains(&name))) {
-            announced.push(slot);
+        match symbol.and_then(|symbol| symbol.name().ok()) {
+            Some(name) if ANNOUNCED.contains(&name) => announced.push(slot),
+            Some(name) if ADDITIONS.contains(&name) => additions.push(slot),
+            _ => {}
         }
     }
     let mut stubs = HashMap::new();
@@ -186,7 +221,7 @@ fn slots(file: &ElfFile64<'_>) -> Slots {
             }
         }
     }
-    Slots { announced, stubs }
+    Slots { announced, additions, stubs }
 }
 
 /// The slot through which an instruction goes: a call (0x15) or a jump (0x25), relative to what is behind it.

@@ -59,7 +59,8 @@ fn kind(function: &str) -> Role {
     Role::Quiet
 }
 
-fn is_library(name: &str) -> bool {
+/// Whether a function is of the standard library.
+pub(crate) fn is_library(name: &str) -> bool {
     ["std::", "core::", "alloc::"].iter().any(|part| name.starts_with(part))
 }
 

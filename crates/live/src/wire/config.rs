@@ -94,6 +94,8 @@ pub struct Config {
     pub references: Vec<(u64, u64)>,
     /// `parks=OFFSET+LEN,...`: where threads of Rust begin to park.
     pub parks: Vec<(u64, u64)>,
+    /// `unused=OFFSET+LEN,...`: additions of Rust whose results nobody uses.
+    pub unused: Vec<(u64, u64)>,
     /// `harness=on`: the first thread does nothing but to wait for the test that it has started.
     pub harness: bool,
     /// `trace=on`: each step is a message.
@@ -187,6 +189,7 @@ impl Config {
             "counts" => self.counts = list()?,
             "references" => self.references = list()?,
             "parks" => self.parks = list()?,
+            "unused" => self.unused = list()?,
             "harness" => self.harness = flag()?,
             "trace" => self.trace = flag()?,
             "stop" => self.stop = number()?,
@@ -239,6 +242,7 @@ impl fmt::Display for Config {
             counts,
             references,
             parks,
+            unused,
             harness,
             trace,
             stop,
@@ -275,7 +279,7 @@ impl fmt::Display for Config {
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
         write!(f, " rwlocks={} tries={}", written(rwlocks), written(tries))?;
         write!(f, " counts={} references={}", written(counts), written(references))?;
-        write!(f, " parks={}", written(parks))?;
+        write!(f, " parks={} unused={}", written(parks), written(unused))?;
         write!(f, " harness={} trace={} stop={stop}", on(harness), on(trace))?;
         write!(f, " virtual-time={} progress={progress}", on(virtual_time))?;
         write!(f, " profile={}", on(profile))
@@ -321,6 +325,7 @@ fn unset() -> Config {
         counts: Vec::new(),
         references: Vec::new(),
         parks: Vec::new(),
+        unused: Vec::new(),
         harness: false,
         trace: false,
         stop: 0,
@@ -420,6 +425,7 @@ mod tests {
             counts: vec![(0x800, 1)],
             references: vec![(0x880, 5)],
             parks: vec![(0x8c0, 1)],
+            unused: vec![(0x8e0, 5)],
             harness: true,
             trace: true,
             stop: 7,

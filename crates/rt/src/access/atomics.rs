@@ -153,6 +153,7 @@ impl Addition {
         }
         match change {
             Change::Unused => Addition::Unused,
+            _ if rt.unused.hold(pc) => Addition::Unused,
             _ if !rt.lets_counts_commute() || !rt.references.hold(pc) => Addition::None,
             Change::Add => Addition::Taken,
             _ => Addition::Dropped,

@@ -38,7 +38,6 @@ use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
 use crate::sync::queues::WakeUps;
-use crate::sync::rwlocks::Readers;
 use crate::sync::verifier::Verifier;
 use crate::sync::words::Words;
 use crate::sys;
@@ -158,7 +157,6 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         mixed_swaps: false,
         token: 0,
         barriers: Barriers::default(),
-        readers: Readers::default(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
         frames,
@@ -177,6 +175,7 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         counts: Sites::new(),
         references: Sites::new(),
         parks: Sites::new(),
+        unused: Sites::new(),
         traps: Traps::new(),
         program: Program {
             main,
@@ -282,6 +281,7 @@ impl Runtime {
         self.counts.find(&self.config.counts, base);
         self.references.find(&self.config.references, base);
         self.parks.find(&self.config.parks, base);
+        self.unused.find(&self.config.unused, base);
         // SAFETY: the configuration was made for this program, and only this function runs.
         unsafe { self.traps.set(&self.config, base) };
     }
@@ -413,7 +413,6 @@ impl Runtime {
         self.know_mixed_swaps();
         self.token = 0;
         self.barriers.clear();
-        self.readers.clear();
         self.verifier.clear();
         self.destroyed.clear();
         self.frames.clear();

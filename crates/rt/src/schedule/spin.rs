@@ -3,7 +3,8 @@
 //!
 //! The state is made of the registers that outlive a call, the part of the stack that the loop can
 //! see, what a compare-and-swap expects, and how many other stores the thread has made. If it is the
-//! same, and all that was read since has not changed, the thread will do again what it has just done:
+//! same (`weakspot cc` sees to it that what nobody needs any more of the last round is 0: `build/src/temporaries.rs`), and all
+//! that was read since has not changed, the thread will do again what it has just done:
 //! that is certain as far as a thread changes memory only where it is instrumented. If only the value
 //! that it reads is the same, a number of times, it is taken to wait as well, which is a guess, and
 //! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one

@@ -12,15 +12,36 @@ use crate::entry::native::native;
 use crate::memory::frames::stack_of;
 use crate::report::thread_name;
 use crate::sync::barriers::{BARRIER, Barrier, make};
-use crate::sync::locks::{area_of, op};
+use crate::sync::late::{ask_for_waiters, may_be_late};
+use crate::sync::locks::{area_of, mutex_is_free, op};
 use crate::sync::misuse::misuse;
 use crate::sync::mutex::{MUTEX, Mutex, RW_LOCK, RwLock, SPIN_LOCK};
-use crate::sync::waits::{CONDITION, Condition, SEMAPHORE, Semaphore};
+use crate::sync::rwlocks::{can_write, spin_is_free};
+use crate::sync::waits::{CONDITION, Condition, SEMAPHORE, Semaphore, is_positive};
 use crate::{Rt, Runtime};
 
-/// The current thread makes an object of so many bytes; when this returns, it writes them.
-fn initialise<T: Copy>(rt: &mut Rt, object: Guest<T>, len: u32, name: &str) {
+/// What threads wait for that use an object.
+#[derive(Clone, Copy)]
+struct Kind<T> {
+    name: &'static str,
+    len: u32,
+    /// Whether they need not wait as it is.
+    free: fn(Guest<T>) -> bool,
+}
+
+const A_MUTEX: Kind<Mutex> = Kind { name: "a mutex", len: MUTEX, free: mutex_is_free };
+const A_RW_LOCK: Kind<RwLock> = Kind { name: "a read-write lock", len: RW_LOCK, free: can_write };
+const A_SPIN_LOCK: Kind<u32> = Kind { name: "a spin lock", len: SPIN_LOCK, free: spin_is_free };
+const A_SEMAPHORE: Kind<u32> = Kind { name: "a semaphore", len: SEMAPHORE, free: is_positive };
+// To begin to wait for these is a step in any case.
+const A_CONDITION: Kind<()> = Kind { name: "a condition variable", len: CONDITION, free: |_| true };
+const A_BARRIER: Kind<Barrier> = Kind { name: "a barrier", len: BARRIER, free: |_| true };
+
+/// The current thread makes an object; when this returns, it writes its bytes.
+fn initialise<T: Copy>(rt: &mut Rt, object: Guest<T>, kind: &Kind<T>) {
     let (call, addr) = (rt.call(), object.addr());
+    let &Kind { name, len, free } = kind;
+    ask_for_waiters(rt, addr);
     let area = area_of(op(OpKind::Write, object, len));
     // Those who use it do not say which bytes they touch, so that nobody would learn that they are shared.
     if !rt.threads.alone() && rt.config.filter && !rt.shadow.is_shared(area) {
@@ -28,15 +49,19 @@ fn initialise<T: Copy>(rt: &mut Rt, object: Guest<T>, len: u32, name: &str) {
         rt.learn(addr, len as usize);
     }
     access(rt, area, true, call);
+    if !free(object) {
+        may_be_late(rt);
+    }
     // On the stack of its owner, one that was not freed may be a variable of a function that has returned, and what is
     // there now another.
-    if rt.owners.of(addr).is_some_and(|owner| stack_of(addr) != Some(owner)) {
+    if rt.owners.others_have(addr, stack_of(addr)) {
         misuse(rt, addr, call.pc(), &format!("initialises {name} that is held"));
     }
     if let Some(waiting) = waits_by(rt, area) {
         let text = format!("initialises {name} that {} waits for", thread_name(waiting));
         misuse(rt, addr, call.pc(), &text);
     }
+    rt.owners.free(addr);
     rt.destroyed.forget(addr);
 }
 
@@ -52,32 +77,32 @@ fn waits_by(rt: &Runtime, object: Area) -> Option<usize> {
 
 stand_in! {
     fn pthread_mutex_init(rt, mutex: Guest<Mutex>, attributes: usize) -> i32 {
-        initialise(rt, mutex, MUTEX, "a mutex");
+        initialise(rt, mutex, &A_MUTEX);
         native!(pthread_mutex_init(mutex: Guest<Mutex>, attributes: usize) -> i32)
     }
 
     fn mtx_init(rt, mutex: Guest<Mutex>, kind: i32) -> i32 {
-        initialise(rt, mutex, MUTEX, "a mutex");
+        initialise(rt, mutex, &A_MUTEX);
         native!(mtx_init(mutex: Guest<Mutex>, kind: i32) -> i32)
     }
 
     fn pthread_rwlock_init(rt, lock: Guest<RwLock>, attributes: usize) -> i32 {
-        initialise(rt, lock, RW_LOCK, "a read-write lock");
+        initialise(rt, lock, &A_RW_LOCK);
         native!(pthread_rwlock_init(lock: Guest<RwLock>, attributes: usize) -> i32)
     }
 
     fn pthread_cond_init(rt, condition: Condition, attributes: usize) -> i32 {
-        initialise(rt, condition, CONDITION, "a condition variable");
+        initialise(rt, condition, &A_CONDITION);
         native!(pthread_cond_init(condition: Condition, attributes: usize) -> i32)
     }
 
     fn cnd_init(rt, condition: Condition) -> i32 {
-        initialise(rt, condition, CONDITION, "a condition variable");
+        initialise(rt, condition, &A_CONDITION);
         native!(cnd_init(condition: Condition) -> i32)
     }
 
     fn sem_init(rt, semaphore: Semaphore, shared: i32, value: u32) -> i32 {
-        initialise(rt, semaphore, SEMAPHORE, "a semaphore");
+        initialise(rt, semaphore, &A_SEMAPHORE);
         native!(sem_init(semaphore: Semaphore, shared: i32, value: u32) -> i32)
     }
 
@@ -86,7 +111,7 @@ stand_in! {
         if n == 0 {
             return libc::EINVAL;
         }
-        initialise(rt, barrier, BARRIER, "a barrier");
+        initialise(rt, barrier, &A_BARRIER);
         make(rt, barrier, n);
         0
     }
@@ -94,7 +119,7 @@ stand_in! {
     /// glibc would write that it is free in its own way.
     fn pthread_spin_init(rt, lock: Guest<u32>, shared: i32) -> i32 {
         let _ = shared;
-        initialise(rt, lock, SPIN_LOCK, "a spin lock");
+        initialise(rt, lock, &A_SPIN_LOCK);
         lock.set(0);
         0
     }

@@ -14,6 +14,7 @@ use crate::memory::check::check_object;
 use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
+use crate::sync::late::begin_to_wait;
 use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::mutex::{MUTEX, Mutex};
 use crate::{Rt, Runtime};
@@ -69,6 +70,7 @@ pub(super) fn wait_for(
     call: Call,
 ) -> bool {
     if !rt.threads.alone() {
+        begin_to_wait(rt, op.addr as usize);
         settle(rt);
         rt.spins(call, Area::place(op.addr as usize), 0);
     }
@@ -112,7 +114,7 @@ fn usable(rt: &mut Rt, mutex: Guest<Mutex>, what: &str, pc: usize) {
     }
 }
 
-fn mutex_is_free(mutex: Guest<Mutex>) -> bool {
+pub(super) fn mutex_is_free(mutex: Guest<Mutex>) -> bool {
     mutex.get().held == 0
 }
 

@@ -6,6 +6,7 @@ pub mod c11;
 pub mod futex;
 mod initial;
 pub mod keys;
+mod late;
 pub mod locks;
 pub mod misuse;
 pub mod mutex;

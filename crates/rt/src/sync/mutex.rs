@@ -71,8 +71,8 @@ pub fn owner_of(op: Op) -> Option<usize> {
 /// Who holds which locks, by their addresses. Only whoever has taken one of Rust can free it: its guard cannot be
 /// sent to another thread.
 pub struct Owners {
-    /// Mutexes, spin locks and read-write locks, with their threads; of several that read, the last one to come. Those of
-    /// Rust only if they are taken for writing.
+    /// Mutexes, spin locks and read-write locks, with their threads; one that several read, or one several times, with each
+    /// of them, the last one to come last. Those of Rust only if they are taken for writing.
     held: Vec<(usize, usize)>,
     /// Read-write locks that were not free for a thread that wants to write, once for each.
     wanted: Vec<usize>,
@@ -116,6 +116,28 @@ impl Owners {
         self.held.push((addr, thread));
     }
 
+    /// A thread takes one that others may have for reading, in order to read.
+    pub fn share(&mut self, addr: usize, thread: usize) {
+        self.held.push((addr, thread));
+    }
+
+    /// A thread that has one for reading leaves it.
+    pub fn leave(&mut self, addr: usize, thread: usize) {
+        if let Some(at) = self.held.iter().rposition(|&held| held == (addr, thread)) {
+            self.held.remove(at);
+        }
+    }
+
+    /// Whether a thread has one.
+    pub fn has(&self, addr: usize, thread: usize) -> bool {
+        self.held.contains(&(addr, thread))
+    }
+
+    /// Whether a thread but this one has one.
+    pub fn others_have(&self, addr: usize, thread: Option<usize>) -> bool {
+        self.held.iter().any(|&(known, of)| known == addr && Some(of) != thread)
+    }
+
     /// One is free, or it is not known any more who has it.
     pub fn free(&mut self, addr: usize) {
         self.held.retain(|(known, _)| *known != addr);
@@ -128,6 +150,6 @@ impl Owners {
 
     /// Who holds one, as far as that is known.
     pub fn of(&self, addr: usize) -> Option<usize> {
-        self.held.iter().find(|(known, _)| *known == addr).map(|(_, thread)| *thread)
+        self.held.iter().rfind(|(known, _)| *known == addr).map(|(_, thread)| *thread)
     }
 }

@@ -25,34 +25,9 @@ fn can_read(lock: Guest<RwLock>) -> bool {
     lock.get().writer == 0
 }
 
-fn can_write(lock: Guest<RwLock>) -> bool {
+pub(super) fn can_write(lock: Guest<RwLock>) -> bool {
     let lock = lock.get();
     lock.writer == 0 && lock.readers == 0
-}
-
-/// The read-write locks that threads have for reading: which, and which thread.
-#[derive(Default)]
-pub struct Readers(Vec<(usize, usize)>);
-
-impl Readers {
-    /// Before an execution.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn take(&mut self, lock: usize, thread: usize) {
-        self.0.push((lock, thread));
-    }
-
-    fn has(&self, lock: usize, thread: usize) -> bool {
-        self.0.contains(&(lock, thread))
-    }
-
-    fn free(&mut self, lock: usize, thread: usize) {
-        if let Some(at) = self.0.iter().position(|&of| of == (lock, thread)) {
-            self.0.swap_remove(at);
-        }
-    }
 }
 
 /// How a thread wants a read-write lock.
@@ -115,10 +90,12 @@ fn take_rw(rt: &mut Runtime, lock: Guest<RwLock>, write: bool, pc: usize) -> i32
     } else {
         RwLock { readers: state.readers + 1, ..state }
     });
-    taken(rt, lock.addr());
-    if !write {
-        let thread = rt.threads.current();
-        rt.readers.take(lock.addr(), thread);
+    if state.readers > 0 {
+        let me = rt.threads.current();
+        rt.owners.share(lock.addr(), me);
+    } else {
+        // Whoever is known to have had it had what was there before.
+        taken(rt, lock.addr());
     }
     done_as(rt, OpKind::Acquire, lock, pc, write);
     0
@@ -198,13 +175,14 @@ stand_in! {
 
     fn pthread_rwlock_unlock(rt, lock: Guest<RwLock>) -> i32 {
         let pc = rt.pc();
+        let thread = rt.threads.current();
+        // Who is known to have one that nobody reads had what was there before.
+        let reads = |state: RwLock| state.readers > 0 && rt.owners.has(lock.addr(), thread);
         // When a reader leaves, another could have come before.
-        let kind = match lock.get().writer {
-            0 if rt.lets_steps_commute() && rt.readers.has(lock.addr(), rt.threads.current()) => {
-                OpKind::Add
-            }
-            0 => OpKind::Update,
-            _ => OpKind::Release,
+        let kind = match lock.get() {
+            state if state.writer != 0 => OpKind::Release,
+            state if rt.lets_steps_commute() && reads(state) => OpKind::Add,
+            _ => OpKind::Update,
         };
         turn(rt, op(kind, lock, RW_LOCK), pc);
         usable(rt, lock, "unlocks", pc);
@@ -223,9 +201,9 @@ stand_in! {
         });
         if state.readers <= 1 {
             rt.owners.free(lock.addr());
+        } else {
+            rt.owners.leave(lock.addr(), thread);
         }
-        let thread = rt.threads.current();
-        rt.readers.free(lock.addr(), thread);
         done_as(rt, OpKind::Release, lock, pc, state.writer != 0);
         0
     }
@@ -235,6 +213,11 @@ fn spin_usable(rt: &mut Rt, lock: Guest<u32>, what: &str, pc: usize) {
     if lock.get() == GONE {
         misuse(rt, lock.addr(), pc, &format!("{what} a spin lock that was destroyed"));
     }
+}
+
+/// One that was destroyed is nothing to wait for.
+pub(super) fn spin_is_free(lock: Guest<u32>) -> bool {
+    matches!(lock.get(), 0 | GONE)
 }
 
 // Spin locks are one word: 0 when free, which is not what glibc writes into them, otherwise the number of their owner
@@ -255,9 +238,7 @@ stand_in! {
     fn pthread_spin_lock(rt, lock: Guest<u32>) -> i32 {
         let call = rt.call();
         let op = op(OpKind::Acquire, lock, SPIN_LOCK);
-        // One that was destroyed is nothing to wait for.
-        let free = Question::about(lock, |lock: Guest<u32>| matches!(lock.get(), 0 | GONE));
-        wait_for(rt, op, free, Patience::Endless, call);
+        wait_for(rt, op, Question::about(lock, spin_is_free), Patience::Endless, call);
         spin_usable(rt, lock, "locks", call.pc());
         lock.set(me(rt));
         taken(rt, lock.addr());

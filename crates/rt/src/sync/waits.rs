@@ -17,6 +17,7 @@ use crate::execution::monitors::Event;
 use crate::memory::check::check_object;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, step_conditional, wait};
+use crate::sync::late::begin_to_wait;
 use crate::sync::locks::{self, area_of, attempt, op, try_step};
 use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::mutex::Mutex;
@@ -262,13 +263,14 @@ stand_in! {
 /// A semaphore: how often it can be taken.
 pub(super) type Semaphore = Guest<u32>;
 
-fn is_positive(semaphore: Semaphore) -> bool {
+pub(super) fn is_positive(semaphore: Semaphore) -> bool {
     semaphore.get() > 0
 }
 
 fn semaphore_wait(rt: &mut Rt, semaphore: Semaphore, patience: Patience) -> i32 {
     let call = rt.call();
     let op = op(OpKind::Acquire, semaphore, SEMAPHORE);
+    begin_to_wait(rt, semaphore.addr());
     if patience == Patience::Timed && !rt.threads.alone() {
         settle(rt);
         rt.spins(call, semaphore.area(), 0);

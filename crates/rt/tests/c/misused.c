@@ -145,6 +145,53 @@ static void init_for_readers(void) {
     pthread_join(t, 0);
 }
 
+// What another one waits for, which is in no order with it.
+static void *takes(void *arg) { sem_wait(&semaphore); return arg; }
+static void init_semaphore_waited_for(void) { with(takes, 0, init_semaphore); }
+static void *spins(void *lock) { pthread_spin_lock(lock); pthread_spin_unlock(lock); return 0; }
+static void init_spin_waited_for(void) {
+    pthread_spinlock_t own;
+    pthread_spin_init(&own, 0);
+    pthread_spin_lock(&own);
+    pthread_t t;
+    pthread_create(&t, 0, spins, (void *)&own);
+    pthread_spin_init(&own, 0);
+    pthread_join(t, 0);
+}
+
+// Unlocked by a thread that had what was there before for reading: on its stack, and in memory that it gets again.
+static pthread_rwlock_t *published;
+static sem_t answer;
+static void unlocks_another(pthread_rwlock_t *lock) {
+    published = lock;
+    sem_post(&semaphore);
+    sem_wait(&answer);
+    pthread_rwlock_unlock(lock);
+}
+__attribute__((noinline)) static void with_variable(int again) {
+    pthread_rwlock_t lock;
+    if (again == 2) lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+    else pthread_rwlock_init(&lock, 0);
+    if (again) unlocks_another(&lock);
+    else pthread_rwlock_rdlock(&lock);
+    __asm__ volatile("" ::"r"(&lock) : "memory");
+}
+static void *with_variables(void *arg) { with_variable(0); with_variable(arg ? 2 : 1); return 0; }
+static void *with_blocks(void *arg) {
+    pthread_rwlock_t *lock = malloc(sizeof *lock);
+    pthread_rwlock_init(lock, 0);
+    pthread_rwlock_rdlock(lock);
+    free(lock);
+    lock = malloc(sizeof *lock);
+    pthread_rwlock_init(lock, 0);
+    unlocks_another(lock);
+    return arg;
+}
+static void reads_another(void) { sem_wait(&semaphore); sem_post(&answer); pthread_rwlock_rdlock(published); }
+static void rw_after_return(void) { with(with_variables, 0, reads_another); }
+static void rw_after_return_zeros(void) { with(with_variables, &rw, reads_another); }
+static void rw_after_free(void) { with(with_blocks, 0, reads_another); }
+
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void *waits_with_other(void *arg) {
     pthread_mutex_lock(&other);

@@ -514,6 +514,39 @@ fn parks() {
     t.join().unwrap();
 }
 
+/// Whose additions come first cannot be told, unless somebody uses what they return.
+#[test]
+fn adds_three() {
+    static SUM: AtomicUsize = AtomicUsize::new(0);
+    let threads = [1, 2, 3].map(|n| {
+        thread::spawn(move || {
+            SUM.fetch_add(n, SeqCst);
+            SUM.fetch_sub(1, SeqCst);
+        })
+    });
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    assert_eq!(SUM.load(SeqCst), 3);
+}
+
+#[test]
+fn adds_wrong() {
+    static SUM: AtomicUsize = AtomicUsize::new(0);
+    let threads = [1, 2].map(|n| thread::spawn(move || SUM.fetch_add(n, SeqCst)));
+    let before = threads.map(|t| t.join().unwrap());
+    assert_ne!(before, [2, 0]);
+}
+
+#[test]
+fn adds_and_loads_wrong() {
+    static SUM: AtomicUsize = AtomicUsize::new(0);
+    let t = thread::spawn(|| {
+        SUM.fetch_add(1, SeqCst);
+    });
+    SUM.fetch_add(2, SeqCst);
+    assert_ne!(SUM.load(SeqCst), 2);
+    t.join().unwrap();
+}
+
 #[test]
 fn parks_wrong() {
     let main = thread::current();
@@ -552,6 +585,7 @@ fn counts_and_wake_ups_are_explored_once() {
         ("scope_of_four", 34),
         ("clones_by_four", 5),
         ("parks", 10),
+        ("adds_three", 1),
     ] {
         let (verdict, _, executions) = &found[name];
         assert!(verdict == "holds" && *executions <= most, "{name}: {found:#?}");
@@ -562,6 +596,8 @@ fn counts_and_wake_ups_are_explored_once() {
         ("asks_wrong", "panic"),
         ("upgrade_wrong", "panic"),
         ("parks_wrong", "deadlock"),
+        ("adds_wrong", "panic"),
+        ("adds_and_loads_wrong", "panic"),
     ] {
         assert_eq!(found[name].1, kind, "{name}: {found:#?}");
     }

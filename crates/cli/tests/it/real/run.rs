@@ -244,6 +244,56 @@ void *q(void *x) {{ return p(x); }}
     assert!(out.contains("SC: no execution fails") && out.contains("TSO: robust"), "{out}");
 }
 
+/// What is left of the last round is no state of a loop.
+#[test]
+fn loops_of_code_that_is_not_optimised() {
+    let source = format!(
+        "#include <pthread.h>
+#include <stdatomic.h>
+static int v[3];
+static _Atomic(int *) at = v;
+static atomic_bool set;
+static _Atomic short n;
+void *p(void *a) {{
+    while (atomic_load(&at) != v + 2) ;
+    while (!atomic_load(&set)) ;
+    while (atomic_load(&n) != 2) ;
+    return a;
+}}
+void *q(void *a) {{
+    atomic_store(&at, v + 1);
+    atomic_store(&at, v + 2);
+    atomic_store(&set, 1);
+    atomic_store(&n, 1);
+    atomic_store(&n, 2);
+    return a;
+}}
+{MAIN}"
+    );
+    let (out, code) = explore("rounds", &source, &["--strategy", "dpor", "--model", "tso"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("SC: no execution fails (1 execution explored)"), "{out}");
+}
+
+#[test]
+fn stores_past_the_cache_are_told_where_they_are_called() {
+    let source = format!(
+        "#include <emmintrin.h>
+#include <pthread.h>
+int x;
+void *p(void *a) {{
+    int three = 3;
+    _mm_stream_si32(&x, three);
+    return a;
+}}
+void *q(void *a) {{ return a; }}
+{MAIN}"
+    );
+    let (out, code) = explore("stream", &source, &["--model", "tso"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(out.contains("stream.c:6: assembly `movnti"), "{out}");
+}
+
 #[test]
 fn the_empty_loop_of_an_assumption_gives_an_execution_up() {
     let source = format!(
