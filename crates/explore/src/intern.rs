@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 use crate::keep::{In, NotKept, Out};
 
 /// A table of distinct slices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Interner<T> {
     blocks: Vec<Vec<T>>,
     places: Vec<Place>,

@@ -50,7 +50,7 @@ pub(crate) enum ActKind {
 }
 
 /// The program as tables.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Threads<'p> {
     pub(crate) locs: Locs,
     tables: Vec<Table<'p>>,
@@ -63,7 +63,7 @@ pub(crate) struct Threads<'p> {
 }
 
 /// One thread.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Table<'p> {
     thread: ThreadId,
     code: &'p Thread,
@@ -97,7 +97,7 @@ struct After {
 
 /// The locations and the values that they were seen to hold. The value with number 0 is the
 /// first initial value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Locs {
     addrs: Vec<Value>,
     ranges: Vec<Option<(Value, Value)>>,
