@@ -34,6 +34,9 @@ use weakspot_jobs::sweep;
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
 
+/// A recording that went wrong may come to this.
+const NO_OPERATIONS: &str = "it has no operations, so every model is satisfied";
+
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
@@ -134,8 +137,11 @@ impl Asked<'_> {
                     return part(self.job.take());
                 }
                 Ok(None) => break,
-                Ok(Some(history)) => {
+                Ok(Some(mut history)) => {
                     number += 1;
+                    if history.ops.is_empty() {
+                        history.notes.push(NO_OPERATIONS.to_owned());
+                    }
                     let format = reader.format();
                     let (lines, open) = (reader.lines(), reader.open_reads());
                     let read = Read { history, lines, open, number, format };
