@@ -386,6 +386,11 @@ fn conflicts() {
             "run --under tso --model pso a",
             "--model is watched for, and --under executed: expected one",
         ),
+        (
+            "run --model sc a",
+            "executions are those of SC, and what fails in them is reported with every model; expected \
+             --model tso, pso or pso-own",
+        ),
         ("run --log a.wslog a", "--log writes one execution: expected --replay SCHEDULE, too"),
         (
             "run --strategy dpor --preemptions 2 a",

@@ -166,6 +166,15 @@ pub fn certify_all<'a>(
     worst
 }
 
+/// The witnesses among the files, of which two are an input and its witness.
+#[must_use]
+pub fn witnesses(files: &[PathBuf]) -> Vec<&Path> {
+    match files {
+        [_, witness] => vec![witness],
+        files => files.iter().map(|file| &**file).filter(|file| hash_in(file).is_some()).collect(),
+    }
+}
+
 /// The hash of the input that a witness is about; `None` for what is no witness.
 fn hash_in(path: &Path) -> Option<String> {
     if path.extension()? != "json" {

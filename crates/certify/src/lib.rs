@@ -24,7 +24,7 @@ use weakspot_witness::{
 };
 
 pub use claim::Claim;
-pub use files::{End, Said, certify_all};
+pub use files::{End, Said, certify_all, witnesses};
 
 /// What a witness came to.
 #[derive(Debug)]

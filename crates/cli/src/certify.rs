@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use anyhow::Result;
-use weakspot_certify::{Asked, Checked, End, Execute, Formats, Said, certify_all};
+use weakspot_certify::{Asked, Checked, End, Execute, Formats, Said, certify_all, witnesses};
 use weakspot_core::Names;
 use weakspot_input::source;
 use weakspot_report::{RunWitness, Severity, limit_text, render};
@@ -24,9 +24,8 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
     let color = colored(args.bounds.color, std::io::stderr().is_terminal());
     let json = args.json;
     let format = if json { OutputFormat::Json } else { OutputFormat::Text };
-    let name = |file: Option<&PathBuf>| file.cloned().unwrap_or_default();
-    let (first, last) = (name(args.files.first()), name(args.files.last()));
-    let many = args.files.len() > 2;
+    let files = args.files.clone();
+    let many = files.len() > 2;
     // What is said before a limit is said, whatever comes of the rest.
     let (sender, said) = channel();
     let bounds = args.bounds;
@@ -53,43 +52,51 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
     });
     let fit =
         |text: &str| if json { signed(format, text) } else { fitted(text, false) }.into_owned();
-    for Shown { text, is_error } in said.try_iter() {
+    let (mut end, mut left) = (End::Certified, witnesses(&files));
+    for Shown { text, is_error, witness, end: of_witness } in said.try_iter() {
         match is_error {
             true => eprint!("{text}"),
             false => print!("{}", fit(&text)),
         }
+        end = end.max(of_witness);
+        left.retain(|other| *other != witness);
     }
-    Ok(match done? {
-        Ok(End::Certified) => Exit::Holds,
-        Ok(End::Unknown) => Exit::Unknown,
-        Ok(End::Rejected) => Exit::Violated,
-        Ok(End::Bad) => Exit::Bad,
-        Err(limit) => {
-            let why = limit_text(&limit, &Names::default());
-            let checked = Ok(Checked::Unknown(format!("{}: {why}", first.display())));
-            let said = Said { witness: &last, input: None, claim: None, checked };
+    let done = done?;
+    if let Err(limit) = &done {
+        end = end.max(End::Unknown);
+        for witness in left {
+            let checked = Ok(Checked::Unknown(limit_text(limit, &Names::default())));
+            let said = Said { witness, input: None, claim: None, checked };
             print!("{}", fit(&said.line(json, many)));
-            Exit::Unknown
         }
+    }
+    Ok(match done.unwrap_or(end) {
+        End::Certified => Exit::Holds,
+        End::Unknown => Exit::Unknown,
+        End::Rejected => Exit::Violated,
+        End::Bad => Exit::Bad,
     })
 }
 
 struct Shown {
     text: String,
     is_error: bool,
+    witness: PathBuf,
+    end: End,
 }
 
 /// What is said about a witness. Errors go where errors go, unless a script reads them.
 fn shown(said: &Said<'_>, json: bool, many: bool, color: bool) -> Shown {
-    match &said.checked {
+    let (text, is_error) = match &said.checked {
         Ok(Checked::Refused { text, why }) if !json => {
             let name = said.input.map_or_else(String::new, |input| input.display().to_string());
-            Shown { text: render(&name, text, why, Severity::Error, color), is_error: true }
+            (render(&name, text, why, Severity::Error, color), true)
         }
         Err(error) if !json => {
             let of = if many { format!("{}: ", said.witness.display()) } else { String::new() };
-            Shown { text: format!("error: {of}{error:#}\n"), is_error: true }
+            (format!("error: {of}{error:#}\n"), true)
         }
-        _ => Shown { text: said.line(json, many), is_error: false },
-    }
+        _ => (said.line(json, many), false),
+    };
+    Shown { text, is_error, witness: said.witness.to_owned(), end: said.end() }
 }

@@ -14,7 +14,7 @@ use weakspot_trace::{
     HistoryFormat, Recorded, RecordedTxns, WriteError, write_history, write_transactions,
 };
 
-use crate::args::{CycleArgs, FamilyArgs, HistoryArgs, SomeHistories};
+use crate::args::{CycleArgs, FamilyArgs, HistoryArgs, SomeHistories, When};
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::output::{Sink, write as write_file};
 use weakspot_jobs::terminal;
@@ -33,6 +33,11 @@ pub(crate) fn family(args: &FamilyArgs) -> Result<Exit> {
     Ok(Exit::Holds)
 }
 
+/// How wide tables may be.
+fn columns() -> usize {
+    terminal::screen(When::Never).width
+}
+
 fn families() -> String {
     let mut lines =
         vec![["name", "what it is", "languages", "sizes", "default"].map(str::to_owned)];
@@ -43,7 +48,7 @@ fn families() -> String {
         let (key, name) = (family.key().to_owned(), family.name().to_owned());
         lines.push([key, name, languages.join(", "), sizes, default]);
     }
-    table_text(&lines.into_iter().map(Vec::from).collect::<Vec<_>>(), 3)
+    table_text(&lines.into_iter().map(Vec::from).collect::<Vec<_>>(), 3, columns())
 }
 
 /// Writes histories, or the list of their sources.
@@ -131,7 +136,7 @@ fn sources() -> String {
         let keys: Vec<&str> = bug.sources().iter().map(|source| source.key()).collect();
         bugs.push(vec![bug.key().to_owned(), bug.description().to_owned(), keys.join(", ")]);
     }
-    format!("{}\n{}", table_text(&sources, 2), table_text(&bugs, 3))
+    format!("{}\n{}", table_text(&sources, 2, columns()), table_text(&bugs, 3, columns()))
 }
 
 /// Writes tests from cycles; each says which models allow its condition.

@@ -35,6 +35,9 @@ use weakspot_jobs::sweep;
 /// What is wrong with a file in which there is nothing.
 pub(crate) const NO_HISTORY: &str = "no history in it";
 
+/// A recording that went wrong may come to this.
+const NO_OPERATIONS: &str = "it has no operations, so every model is satisfied";
+
 /// Answers for each history of each file under each model.
 pub(crate) fn run(args: &HistoryCheckArgs) -> Result<Exit> {
     let shared = &args.shared;
@@ -185,7 +188,10 @@ impl<'a> Asked<'a> {
             return Some(Next::Last(self.job.take()));
         }
         let error = match next {
-            Ok(Some(history)) => {
+            Ok(Some(mut history)) => {
+                if history.ops.is_empty() {
+                    history.notes.push(NO_OPERATIONS.to_owned());
+                }
                 let (lines, open) = (reader.lines().to_vec(), reader.open_reads().to_vec());
                 let (number, format) = (number + 1, reader.format());
                 let read = Read { history, lines, open, number, format, time };

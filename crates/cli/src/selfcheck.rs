@@ -90,7 +90,7 @@ pub(crate) fn run(args: &SelfcheckArgs) -> Result<Exit> {
     };
     let text = match args.format {
         OutputFormat::Json => selfcheck_json(&answer),
-        _ => selfcheck_text(&answer, args.quiet),
+        _ => terminal::fitted(&selfcheck_text(&answer, args.quiet), false).into_owned(),
     };
     print!("{}", signed(args.format, &text));
     Ok(match answer.disagreements.is_empty() {

@@ -1,7 +1,6 @@
 //! `weakspot serial`.
 
 mod current;
-mod delays;
 mod fenced;
 mod program;
 mod show;

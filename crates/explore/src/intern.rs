@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 use crate::keep::{In, NotKept, Out};
 
 /// A table of distinct slices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Interner<T> {
     blocks: Vec<Vec<T>>,
     places: Vec<Place>,
@@ -103,7 +103,7 @@ impl<T: Copy + Eq + Hash> Interner<T> {
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().map(Vec::capacity).sum::<usize>() * size_of::<T>()
             + self.places.capacity() * size_of::<Place>()
-            + self.table.capacity() * 5
+            + table_bytes(self.table.capacity(), 4)
     }
 }
 
@@ -129,6 +129,12 @@ fn put<T: Copy>(blocks: &mut Vec<Vec<T>>, slice: &[T]) -> Place {
             Place::new(blocks.len() - 1, 0, slice.len())
         }
     }
+}
+
+/// The bytes of a hash table with room for so many entries of so many bytes: it has an eighth of room more, and a byte
+/// for each.
+pub(crate) fn table_bytes(capacity: usize, entry: usize) -> usize {
+    capacity * 8 / 7 * (entry + 1)
 }
 
 /// The same for equal slices, in every run of the program.

@@ -83,6 +83,7 @@ pub use text::limit::limit_text;
 pub use text::show::plain;
 pub use text::table::{Style, paragraph};
 pub use transactional::{AskedModel, TxnHistoryAnswer, TxnHistoryAnswers, txn_model_name};
+pub use transactions::delays::{SerialTimed, serial_delays};
 pub use transactions::log::{
     SerialAnswer, SerialCycle, SerialDelay, SerialEdge, SerialEvent, SerialFenced, SerialOf,
     SerialOther, SerialRole, SerialTxn,

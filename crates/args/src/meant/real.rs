@@ -189,7 +189,8 @@ fn explore(
     }
     if model.contains(&Model::Sc) {
         return Err(Usage(
-            "executions are those of SC, so nothing breaks SC; expected --model tso, pso or pso-own"
+            "executions are those of SC, and what fails in them is reported with every model; expected \
+             --model tso, pso or pso-own"
                 .to_owned(),
         ));
     }

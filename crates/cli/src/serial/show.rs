@@ -7,7 +7,8 @@ use weakspot_core::serial::{Question, TxnCycle};
 use weakspot_core::{Certification, LogEvent, LogKind, TxnKind, Verdict};
 use weakspot_input::{TraceOf, is_stdin};
 use weakspot_report::{
-    SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTxn,
+    SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialRole, SerialTimed, SerialTxn,
+    serial_delays,
 };
 use weakspot_serial::{
     CycleEvents, ExecutionAnswer, ExecutionEvidence, Extent, Extents, Pass, Touched, sc_equivalent,
@@ -15,7 +16,6 @@ use weakspot_serial::{
 
 use super::Asked;
 use super::current::Current;
-use super::delays::{Timed, delays};
 
 /// How many transactions of an order are shown.
 const MAX_ORDER: usize = 1_000;
@@ -193,7 +193,7 @@ fn edges(
     let timed = |event: &u64| {
         let touched = touched.get(event)?;
         let is_commit = touched.event.kind == TxnKind::Commit;
-        Some(Timed {
+        Some(SerialTimed {
             event: shown(touched),
             thread: touched.event.thread,
             at: touched.number,
@@ -201,7 +201,7 @@ fn edges(
         })
     };
     let timed = cycle.0.iter().filter_map(|(from, to)| Some((timed(from)?, timed(to)?)));
-    let delays = delays(&timed.collect::<Vec<_>>());
+    let delays = serial_delays(&timed.collect::<Vec<_>>());
     SerialCycle { edges: from_first(edges), commits: Vec::new(), delays }
 }
 

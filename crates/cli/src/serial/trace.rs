@@ -8,12 +8,11 @@ use weakspot_core::serial::{TraceEvidence, TraceMode, TxnCycle};
 use weakspot_core::{Certification, Limit, LogEvent, Model, TxnEvent, TxnKind, Verdict};
 use weakspot_report::{
     PlacedCommit, SerialCycle, SerialEdge, SerialEvent, SerialEvidence, SerialOf, SerialOther,
-    SerialRole, SerialWitness,
+    SerialRole, SerialTimed, SerialWitness, serial_delays,
 };
 use weakspot_serial::{Extents, NoTraceAnswer, Touched, TxnReader, check_whole_trace};
 
 use super::current::Current;
-use super::delays::{Timed, delays};
 use super::show::{Shown, event, from_first, txn};
 use super::{Asked, Said};
 use weakspot_jobs::pool::{self, Listener};
@@ -218,7 +217,10 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
             let found = events.filter_map(|at| {
                 let event = *read.trace.get(at as usize)?;
                 let shown = read.shown(current, at as usize);
-                Some((at, (Timed { event: shown, thread: event.thread, at, stored: None }, event)))
+                Some((
+                    at,
+                    (SerialTimed { event: shown, thread: event.thread, at, stored: None }, event),
+                ))
             });
             (found.collect(), Vec::new())
         }
@@ -240,11 +242,11 @@ fn drawn(current: &Current, read: &Read, evidence: &TraceEvidence) -> Option<Ser
     placed.dedup();
     let edges = from_first(cycle.0.iter().filter_map(edge).collect());
     let timed = |(from, to): &(u64, u64)| Some((found.get(from)?.0, found.get(to)?.0));
-    let delays = delays(&cycle.0.iter().filter_map(timed).collect::<Vec<_>>());
+    let delays = serial_delays(&cycle.0.iter().filter_map(timed).collect::<Vec<_>>());
     Some(SerialCycle { edges, commits: placed, delays })
 }
 
-type Events = HashMap<u64, (Timed, TxnEvent)>;
+type Events = HashMap<u64, (SerialTimed, TxnEvent)>;
 
 /// What the events of a cycle of an execution are, and what its commits come before: the last one of
 /// each thread that comes before the same event, and only those that do not wait for the next fence
@@ -292,7 +294,7 @@ fn events_of(
         };
         if wanted.contains(&(at as u64)) {
             let at = at as u64;
-            let timed = Timed { event: shown, thread: txn_event.thread, at, stored };
+            let timed = SerialTimed { event: shown, thread: txn_event.thread, at, stored };
             found.insert(at, (timed, txn_event));
         }
     }

@@ -54,7 +54,8 @@ where
         Ok(standing) => standing.unwrap_or(first),
         Err(why) => return stopped(why.limit()?, tables),
     };
-    Ok(go_on(system, tables, standing, plan, Some(&Keeper { system, keep }), meter))
+    let keeper = Keeper { system, keep };
+    Ok(go_on(system, tables, standing, plan, Some(&keeper), meter).0)
 }
 
 /// Writes the search whenever it is time.

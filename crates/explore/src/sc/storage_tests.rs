@@ -49,12 +49,12 @@ fn asked_of(program: &Program) -> [Box<Asked<'_>>; 2] {
 
 /// Files in the system's folder, so many of them.
 #[derive(Debug)]
-struct Files {
+pub(crate) struct Files {
     left: AtomicUsize,
 }
 
 impl Files {
-    fn new(most: usize) -> Files {
+    pub(crate) fn new(most: usize) -> Files {
         Files { left: AtomicUsize::new(most) }
     }
 }

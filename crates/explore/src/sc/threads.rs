@@ -13,7 +13,7 @@ use weakspot_core::{
 };
 
 use crate::eval::eval;
-use crate::intern::{Interner, hash};
+use crate::intern::{Interner, hash, table_bytes};
 use crate::liveness::live_registers;
 use crate::memory::loc_bit;
 use crate::sc::symmetry::Class;
@@ -50,7 +50,7 @@ pub(crate) enum ActKind {
 }
 
 /// The program as tables.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Threads<'p> {
     pub(crate) locs: Locs,
     tables: Vec<Table<'p>>,
@@ -63,7 +63,7 @@ pub(crate) struct Threads<'p> {
 }
 
 /// One thread.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Table<'p> {
     thread: ThreadId,
     code: &'p Thread,
@@ -86,6 +86,8 @@ struct Table<'p> {
     twins: Vec<u32>,
     /// Per reading act and value seen, where known: the value stored and the range of `targets`.
     after: Vec<Vec<Option<After>>>,
+    /// How many entries there is room for in all of these.
+    after_room: usize,
 }
 
 /// Where a reading act leads.
@@ -97,7 +99,7 @@ struct After {
 
 /// The locations and the values that they were seen to hold. The value with number 0 is the
 /// first initial value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Locs {
     addrs: Vec<Value>,
     ranges: Vec<Option<(Value, Value)>>,
@@ -154,6 +156,7 @@ impl<'p> Threads<'p> {
                 shapes: Vec::new(),
                 twins: Vec::new(),
                 after: Vec::new(),
+                after_room: 0,
             }
         };
         let mut locs = Locs::new(program);
@@ -421,14 +424,19 @@ impl<'p> Threads<'p> {
 
     pub(crate) fn bytes(&self) -> usize {
         let table = |t: &Table<'_>| {
-            let after: usize = t.after.iter().map(|a| a.capacity() * 16 + 24).sum();
             t.states.bytes()
-                + t.ranges.capacity() * 8
+                + t.ranges.capacity() * size_of::<(u32, u32)>()
                 + t.acts.capacity() * size_of::<Act>()
-                + t.targets.capacity() * 4
-                + after
+                + (t.targets.capacity() + t.shapes.capacity() + t.twins.capacity()) * 4
+                + t.after.capacity() * size_of::<Vec<Option<After>>>()
+                + t.after_room * size_of::<Option<After>>()
+                + table_bytes(t.capped.capacity(), 4)
         };
-        self.tables.iter().map(table).sum::<usize>() + self.locs.value_number.capacity() * 24
+        self.tables.iter().map(table).sum::<usize>()
+            + self.shapes.bytes()
+            + self.looks.capacity() * 8
+            + self.knows_others.capacity()
+            + self.locs.bytes()
     }
 }
 
@@ -683,7 +691,9 @@ impl<'p> Table<'p> {
         let targets = self.collapse(to)?;
         let after = &mut self.after[act.at.0 as usize];
         if after.len() <= seen as usize {
+            self.after_room -= after.capacity();
             after.resize(seen as usize + 1, None);
+            self.after_room += after.capacity();
         }
         after[seen as usize] = Some(After { stored, targets });
         Ok(())
@@ -760,6 +770,17 @@ impl Locs {
         }
     }
 
+    fn bytes(&self) -> usize {
+        // A value is listed, too, in a list that may be twice as long as it has to be.
+        let values = table_bytes(self.value_number.capacity(), size_of::<((u32, Value), u32)>())
+            + self.value_number.len() * 2 * size_of::<Value>();
+        let locs = table_bytes(self.number.capacity(), size_of::<(Value, u32)>())
+            + self.addrs.capacity() * size_of::<Value>()
+            + self.ranges.capacity() * size_of::<Option<(Value, Value)>>()
+            + self.values.capacity() * size_of::<Vec<Value>>();
+        values + locs
+    }
+
     fn check(&self, loc: u32, value: Value) -> Result<(), FailureKind> {
         match self.ranges[loc as usize] {
             Some((low, high)) if !(low..=high).contains(&value) => {
@@ -776,5 +797,28 @@ impl Locs {
             values.push(value);
             values.len() as u32 - 1
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables for threads that are alike grow with the local states, so they count for the limit.
+    #[test]
+    fn what_local_states_look_like_takes_memory() {
+        let text = "shared x = 0\nthread p[2] { var a; a = x; assert(a == 0) }";
+        let parsed = weakspot_lang::parse(weakspot_lang::Format::Weak, text);
+        let program = parsed.expect("a good program").program;
+        let mut threads = Threads::new(&program, false);
+        let before = threads.bytes();
+        for shape in 0..1_000 {
+            threads.shapes.insert(&[shape, 0, 1]);
+        }
+        let between = threads.bytes();
+        assert!(between - before >= 24_000, "{before} {between}");
+        threads.tables.iter_mut().for_each(|table| table.twins.resize(1_000, 0));
+        let after = threads.bytes();
+        assert!(after - between >= 8_000, "{between} {after}");
     }
 }

@@ -159,7 +159,10 @@ fn litmus_line(a: &LitmusAnswer<'_>, paint: Paint) -> String {
     let (positive, states) = (a.positive, a.positive + a.negative);
     let word = observation(a).map_or(String::new(), |word| format!("{word}, in "));
     let so_far = if is_complete(a) { "" } else { " found so far" };
-    let found = format!("{word}{positive} of {}{so_far}", counted(states, "final state"));
+    let found = match states {
+        0 if !is_complete(a) => "no final state found so far".to_owned(),
+        _ => format!("{word}{positive} of {}{so_far}", counted(states, "final state")),
+    };
     let head = format!("{name} {model} ");
     let said = match a.head.verdict {
         Verdict::Holds => format!("{head}holds: {found}\n"),
@@ -545,6 +548,11 @@ mod tests {
                 r#"{"file":"SB.litmus","question":"litmus","model":"pso","verdict":"unknown","certified":true,"time_s":0.001234,"limit":{"kind":"buffer","thread":0,"entries":16,"unbounded":true,"message":"the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer"},"name":"SB","condition":"exists","proposition":"(0:EAX=0 /\\ 1:EAX=0)","witness_exists":null,"states":2,"observation":null,"complete":false,"explored":5000000,"outcomes":[{"0:EAX":0,"1:EAX":1},{"0:EAX":1,"1:EAX":0}],"schema":1}"#
             ]],
         );
+        let none = LitmusAnswer { positive: 0, negative: 0, ..answer };
+        expect![[r#"
+            SB PSO unknown: no final state found so far; the store buffer of P0 can grow without bound; explored with at most 16 stores per buffer
+        "#]]
+        .assert_eq(&litmus_line(&none, Paint(false)));
         let head = Head { verdict: &Verdict::Holds, limit: Some(&limit), ..answer.head };
         let mixed = LitmusAnswer { head, positive: 1, negative: 1, ..answer };
         expect![[r#"

@@ -14,7 +14,7 @@ use crate::program::robust::PlaceJson;
 use crate::run::drawing::draw;
 use crate::run::object::Run;
 use crate::run::of_schedule::of_schedule;
-use crate::text::columns::{USUAL, columns};
+use crate::text::columns::{USUAL, table_text};
 use crate::text::limit::limit_text;
 use crate::text::show::{Show, clip, counted, grouped, plain};
 use crate::text::table::Style;
@@ -183,7 +183,7 @@ pub fn monitor_table(rows: &[MonitorRow], most: usize) -> String {
         }
         lines.push(line);
     }
-    columns(&lines, 1, most.min(USUAL))
+    table_text(&lines, 1, most.min(USUAL))
 }
 
 fn interleavings(row: &MonitorRow) -> String {
@@ -231,7 +231,7 @@ fn program_monitor_text(a: &ProgramMonitorAnswer<'_>, style: Style) -> String {
     if a.pairs.iter().all(|p| p.count.is_none()) {
         lines[0].pop();
     }
-    out.push_str(&columns(&lines, usize::MAX, style.columns()));
+    out.push_str(&table_text(&lines, usize::MAX, style.columns()));
     if let Some(run) = a.run {
         out.push('\n');
         let steps = run.steps.len();

@@ -6,16 +6,10 @@ use super::table::{fold, pad, width};
 /// What tables may take where nobody knows how wide the terminal is.
 pub(crate) const USUAL: usize = 80;
 
-/// A table for people, its head first, in 80 columns if folding at blanks can do that. The cells from `right` on stand to the
-/// right.
-#[must_use]
-pub fn table_text(lines: &[Vec<String>], right: usize) -> String {
-    columns(lines, right, USUAL)
-}
-
 /// Lines of cells as columns, in at most so many columns if folding at blanks can do that. The cells from `right` on stand to
 /// the right.
-pub(crate) fn columns(lines: &[Vec<String>], right: usize, most: usize) -> String {
+#[must_use]
+pub fn table_text(lines: &[Vec<String>], right: usize, most: usize) -> String {
     let count = lines.iter().map(Vec::len).max().unwrap_or(0);
     let of = |i: usize| lines.iter().filter_map(move |line| line.get(i));
     let word = |cell: &String| {
@@ -112,7 +106,7 @@ mod tests {
             a     some words that are many             1
             b-c   words                               23
         "#]]
-        .assert_eq(&columns(&lines, 2, 60));
+        .assert_eq(&table_text(&lines, 2, 60));
         expect![[r#"
             name  what it is   first
                               number
@@ -121,7 +115,7 @@ mod tests {
                   many
             b-c   words           23
         "#]]
-        .assert_eq(&columns(&lines, 2, 30));
+        .assert_eq(&table_text(&lines, 2, 30));
     }
 
     #[test]
@@ -153,7 +147,7 @@ mod tests {
             };
             let lines: Vec<Vec<String>> =
                 (0..4).map(|_| (0..count).map(|_| cell()).collect()).collect();
-            let text = columns(&lines, 1, 60);
+            let text = table_text(&lines, 1, 60);
             let words = |text: &str| text.split_whitespace().count();
             assert_eq!(words(&text), lines.iter().flatten().map(|c| words(c)).sum::<usize>());
             assert!(text.lines().all(|line| width(line) <= 60), "{text}");

@@ -21,6 +21,23 @@ fn inputs(folder: &str, step: usize) -> Vec<String> {
     files.into_iter().step_by(step).map(name).collect()
 }
 
+/// What is folded, or broken, where there are few columns.
+#[test]
+fn lines_of_few_columns() {
+    for (columns, args) in [
+        (60, &["gen", "family", "--list"][..]),
+        (40, &["selfcheck", "--round", "3", "--seed", "1234567890123"]),
+    ] {
+        let mut command = weakspot();
+        let child = command.args(args).env("COLUMNS", columns.to_string());
+        let child = child.output().expect("the command ends");
+        let text = String::from_utf8(child.stdout).expect("UTF-8");
+        assert!(text.lines().count() > 1, "{args:?}: {text}");
+        let wide = text.lines().find(|line| line.chars().count() > columns);
+        assert_eq!(wide, None, "{args:?}");
+    }
+}
+
 /// Tables at 80 columns: heads and names are folded, nothing is wrapped by the terminal.
 #[test]
 fn tables_of_80_columns() {

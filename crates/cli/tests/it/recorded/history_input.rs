@@ -254,6 +254,15 @@ fn inputs_are_spared() {
 #[test]
 fn nothing_to_check() {
     check(
+        &["history", "--model", "sc", "-"],
+        "t0:\n",
+        expect![[r#"
+        - history 1 SC: satisfied: 0 operations, shown by a run of 0 steps
+          note: it has no operations, so every model is satisfied
+        --- exit 0
+    "#]],
+    );
+    check(
         &["history", "-q", "-"],
         "",
         expect![[r#"

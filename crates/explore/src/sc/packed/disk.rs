@@ -308,9 +308,14 @@ impl Mail {
         self.count += 1;
     }
 
-    /// Puts what is in memory into the file, if that is much.
-    fn shrink(&mut self, room: usize, scratch: &dyn Scratch) -> io::Result<()> {
-        if self.bytes.len() < room {
+    /// Puts what is in memory into the file, if a row of so many fields may not fit beside it: a box never takes
+    /// more than its room, which is what counts for the limit.
+    fn make_room(&mut self, fields: usize, room: usize, scratch: &dyn Scratch) -> io::Result<()> {
+        if self.bytes.capacity() == 0 {
+            self.bytes.reserve_exact(room);
+        }
+        // A number has five bytes at most, and a row three of its own.
+        if self.bytes.len() + 5 * (fields + 3) <= self.bytes.capacity() || self.bytes.is_empty() {
             return Ok(());
         }
         let file = match &mut self.file {
@@ -383,10 +388,10 @@ impl<S: System> Outbox<S> for Turn<'_, '_> {
                 continue;
             }
             let mut mail = lock(&self.depot.next[to]);
-            mail.push(row, parent, asleep);
-            if let Err(error) = mail.shrink(self.depot.room, self.depot.scratch) {
+            if let Err(error) = mail.make_room(row.len(), self.depot.room, self.depot.scratch) {
                 self.depot.fail(shared, error);
             }
+            mail.push(row, parent, asleep);
         }
     }
 
@@ -409,5 +414,31 @@ fn read_error(why: NotKept) -> io::Error {
     match why {
         NotKept::Read(error) => error,
         _ => io::ErrorKind::InvalidData.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sc::storage_tests::Files;
+
+    #[test]
+    fn a_box_takes_no_more_than_its_room() {
+        let (files, mut mail) = (Files::new(1), Mail::default());
+        let row = |i: u32| [i, i * i, 7];
+        for i in 1..2_000 {
+            mail.make_room(3, 1000, &files).expect("a file");
+            mail.push(&row(i), i, 0);
+            assert!(mail.bytes.capacity() <= 1000, "{}", mail.bytes.capacity());
+        }
+        let mut next = 1;
+        let read = mail.read(|rows| {
+            for (found, parent, _) in rows.each() {
+                assert_eq!((found, parent), (&row(next)[..], next));
+                next += 1;
+            }
+        });
+        read.expect("what was written");
+        assert_eq!(next, 2_000);
     }
 }

@@ -7,6 +7,11 @@
 //! sets that shrink in a level matter from the next level on, so that neither the verdict nor the
 //! number of states of a search that comes to its end depends on who is quicker, or on the number of
 //! workers.
+//!
+//! Which of several goals is found, and by which way, does depend on who is quicker: numbers of local
+//! states and values are given as they are met. So what several workers have found is searched for again
+//! by one, from the start, and the answer is the one that it comes to. A search that finds nothing
+//! costs no more for that; one that does takes as long as one worker takes to the goal in addition.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -62,6 +67,17 @@ pub(crate) struct Found<T> {
     pub(crate) kept: Vec<Vec<Vec<u32>>>,
 }
 
+impl<T> Found<T> {
+    /// Whether there is something to show, of which others may have been found as well.
+    fn is_something(&self) -> bool {
+        match self.ended {
+            Ended::Found(_) | Ended::Fault(_) => true,
+            Ended::Complete => !self.kept.is_empty(),
+            Ended::Limit(_) => false,
+        }
+    }
+}
+
 /// States expanded before their successors are inserted: few in tests, whose searches are small.
 const BATCH: usize = if cfg!(test) { 16 } else { 256 };
 /// Numbers that the successors of a batch may have: wide rows make small batches.
@@ -102,12 +118,41 @@ pub(crate) fn search<S: System>(
     plan: Plan<'_>,
     meter: &mut Meter<'_>,
 ) -> Found<S::Tables> {
-    match initial {
-        Ok(initial) => {
-            go_on(system, tables, Standing::first(plan.order, initial), plan, None, meter)
+    let initial = match initial {
+        Ok(initial) => initial,
+        Err(limit) => {
+            return Found { ended: Ended::Limit(limit), tables, states: 0, kept: Vec::new() };
         }
-        Err(limit) => Found { ended: Ended::Limit(limit), tables, states: 0, kept: Vec::new() },
+    };
+    if plan.workers == 1 {
+        return go_on(system, tables, Standing::first(plan.order, initial), plan, None, meter).0;
     }
+    let again = (tables.clone(), initial.clone());
+    let held = initial.bytes() as u64;
+    meter.held += held;
+    let standing = Standing::first(plan.order, initial);
+    let (mut found, workers) = go_on(system, tables, standing, plan, None, meter);
+    if workers > 1 && found.is_something() {
+        found = in_order(system, found, again, plan, meter);
+    }
+    meter.held -= held;
+    found
+}
+
+/// What one worker finds where several have found something; what they have if it meets a limit first.
+fn in_order<S: System>(
+    system: &S,
+    found: Found<S::Tables>,
+    (tables, initial): (S::Tables, Successors),
+    plan: Plan<'_>,
+    meter: &mut Meter<'_>,
+) -> Found<S::Tables> {
+    let held = system.bytes(&found.tables) as u64;
+    meter.held += held;
+    let (standing, alone) = (Standing::first(plan.order, initial), Plan { workers: 1, ..plan });
+    let (again, _) = go_on(system, tables, standing, alone, None, meter);
+    meter.held -= held;
+    if again.is_something() { again } else { found }
 }
 
 impl Standing {
@@ -120,7 +165,7 @@ impl Standing {
     }
 }
 
-/// Goes on with a search.
+/// Goes on with a search; and with how many workers it came to its end.
 pub(crate) fn go_on<S: System>(
     system: &S,
     mut tables: S::Tables,
@@ -128,7 +173,7 @@ pub(crate) fn go_on<S: System>(
     plan: Plan<'_>,
     onlooker: Option<&dyn Onlooker<S::Tables>>,
     meter: &mut Meter<'_>,
-) -> Found<S::Tables> {
+) -> (Found<S::Tables>, usize) {
     let workers = if plan.order == Order::Depth { 1 } else { plan.workers.clamp(1, 64) };
     let large = if workers > 1 { plan.large } else { u32::MAX };
     let is_due = || onlooker.is_some_and(|o| o.is_due());
@@ -185,7 +230,7 @@ pub(crate) fn go_on<S: System>(
             break;
         }
     }
-    Found { ended, kept: paths, states, tables }
+    (Found { ended, kept: paths, states, tables }, team.len())
 }
 
 impl Standing {

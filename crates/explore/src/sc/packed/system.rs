@@ -7,7 +7,7 @@ use super::store::Note;
 /// What is searched: rows of numbers and how to get from one to the next.
 pub(crate) trait System: Sync {
     /// What is learnt about the program on the way, shared by all workers of a process.
-    type Tables: Send + Sync;
+    type Tables: Clone + Send + Sync;
     /// Something that the tables do not hold yet.
     type Missing;
 
@@ -61,7 +61,7 @@ pub(crate) enum Expanded<M> {
 }
 
 /// Rows on their way into the store.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Successors {
     pub(super) width: usize,
     pub(super) rows: Vec<u32>,

@@ -1,23 +1,26 @@
 //! Which stores on a cycle are late: still in the buffer when another thread looks.
 
-use weakspot_report::{SerialDelay, SerialEvent};
+use crate::transactions::log::{SerialDelay, SerialEvent};
 
 /// An event of a cycle, and when it happened.
-#[derive(Clone, Copy)]
-pub(super) struct Timed {
-    pub(super) event: SerialEvent,
-    pub(super) thread: u32,
+#[derive(Clone, Copy, Debug)]
+pub struct SerialTimed {
+    /// Which.
+    pub event: SerialEvent,
+    /// The thread, by its number.
+    pub thread: u32,
     /// When, by the order of the execution.
-    pub(super) at: u64,
+    pub at: u64,
     /// For a commit when its store was, and that.
-    pub(super) stored: Option<(u64, SerialEvent)>,
+    pub stored: Option<(u64, SerialEvent)>,
 }
 
 /// The late stores of a cycle, given by its edges. A store is late if an edge leads from another
 /// thread to its commit, and what that thread did was after the store. The cycle goes on in the thread of
 /// the store and leaves it by an event; if that comes between the store and its commit, then a
 /// fence before it would have made the commit come earlier.
-pub(super) fn delays(edges: &[(Timed, Timed)]) -> Vec<SerialDelay> {
+#[must_use]
+pub fn serial_delays(edges: &[(SerialTimed, SerialTimed)]) -> Vec<SerialDelay> {
     let mut delays = Vec::new();
     for (at, (from, to)) in edges.iter().enumerate() {
         let Some((stored, store)) = to.stored else { continue };
@@ -26,7 +29,7 @@ pub(super) fn delays(edges: &[(Timed, Timed)]) -> Vec<SerialDelay> {
         }
         let after = edges.iter().cycle().skip(at + 1).take(edges.len() - 1);
         let leaves = after.into_iter().find(|(_, next)| next.thread != to.thread);
-        let overtakes = |event: &Timed| {
+        let overtakes = |event: &SerialTimed| {
             let meanwhile = stored < event.at && event.at < to.at;
             event.thread == to.thread && event.stored.is_none() && meanwhile
         };
