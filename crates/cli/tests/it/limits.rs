@@ -60,6 +60,31 @@ fn a_pipe_that_nobody_writes_to_ends_at_the_time_limit() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output));
 }
 
+/// Whatever limit comes in between, each witness has a line, and nothing that was said before is forgotten.
+#[test]
+fn witnesses_that_were_not_checked_are_named() {
+    let (fifo, folder) = (Fifo::new("witnesses"), tempfile::tempdir().expect("a folder"));
+    let (first, second) = (folder.path().join("first.json"), folder.path().join("second.json"));
+    for witness in [&first, &second] {
+        let witness = witness.to_str().expect("a name");
+        let sb = "corpus/litmus/SB.litmus";
+        let ran = run(&["robust", "-q", "--model", "tso", "--witness", witness, sb], "");
+        assert_eq!(ran.code, Some(1), "{}", ran.err);
+    }
+    let missing = folder.path().join("missing.weak");
+    for (before, code) in [(&first, 3), (&missing, 2)] {
+        let files = [&first, &second, before].map(|file| file.to_str().expect("a name"));
+        let args = [&["certify", "--timeout", "300ms"], &files[..]].concat();
+        let output = start(&args, &fifo.0).wait_with_output().expect("it ends");
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        for witness in [&first, &second] {
+            let line = format!("{}: unknown: the search stopped at the time", witness.display());
+            assert!(text.contains(&line), "{text}");
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_endless_device_ends_at_the_memory_limit() {
