@@ -48,12 +48,24 @@ pub(crate) fn clear(text: &str) -> String {
     out
 }
 
-/// The lines of each function.
+/// The lines of each function. A label in assembly of the program begins none.
 fn functions(lines: &[&str]) -> Vec<Range<usize>> {
-    let is_name = |line: &&str| line.ends_with(':') && !line.starts_with(['.', '\t', ' ', '#']);
-    let begins = (0..lines.len()).filter(|&i| is_name(&lines[i]));
-    let ends = begins.clone().skip(1).chain([lines.len()]);
-    begins.zip(ends).map(|(begin, end)| begin + 1..end).collect()
+    let mut is_of_program = false;
+    let mut begins = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        match *line {
+            "#APP" => is_of_program = true,
+            "#NO_APP" => is_of_program = false,
+            name if name.ends_with(':') && !name.starts_with(['.', '\t', ' ', '#']) => {
+                if !is_of_program {
+                    begins.push(i);
+                }
+            }
+            _ => {}
+        }
+    }
+    let ends = begins.iter().copied().skip(1).chain([lines.len()]);
+    begins.iter().zip(ends).map(|(begin, end)| begin + 1..end).collect()
 }
 
 /// An instruction, or a label, which has no word.
@@ -141,18 +153,19 @@ impl Item<'_> {
             "imul",
         ];
         let is_vector = |operand: &&str| operand.contains("mm") || operand.contains("%st");
-        if self.operands.iter().any(is_vector) || !PLAIN.iter().any(|w| self.word.starts_with(w)) {
+        if self.operands.iter().any(is_vector) {
             return UNKNOWN;
         }
         match self.word {
             "movzbl" | "movzbw" | "movzbq" | "movsbl" | "movsbw" | "movsbq" => 1,
             "movzwl" | "movzwq" | "movswl" | "movswq" => 2,
             "movslq" => 4,
-            word => match word.as_bytes().last() {
-                Some(b'b') => 1,
-                Some(b'w') => 2,
-                Some(b'l') => 4,
-                Some(b'q') => 8,
+            // With nothing but its size behind it: `cmpxchg16b` is no `cmp`.
+            word => match PLAIN.iter().find_map(|plain| word.strip_prefix(plain)) {
+                Some("b") => 1,
+                Some("w") => 2,
+                Some("l") => 4,
+                Some("q") => 8,
                 _ => UNKNOWN,
             },
         }
@@ -318,6 +331,13 @@ mod tests {
         ] {
             assert_eq!(added(more), register, "{more}");
         }
+        // A label in assembly of the program, at the beginning of a line, begins no function.
+        for name in ["2", "name"] {
+            let label = format!("#APP\n\tjmp {name}\n{name}:\n#NO_APP\n");
+            let later = format!("{label}\tleaq\t-64(%rbp), %rsi\n\tcall\tg\n");
+            assert_eq!(added(&later), register, "{later}");
+        }
+        assert_eq!(added("\tcmpxchg16b\t-64(%rbp)\n"), register);
         // Somebody jumps to where it is loaded.
         let text = format!("{BEGIN}{CALL}{}", through("-52(%rbp)"));
         let jumps = text.replace("\t.loc 1 2\n", ".L5:\n");

@@ -59,7 +59,8 @@ pub(crate) fn run(args: CertifyArgs) -> Result<Exit> {
             false => print!("{}", fit(&text)),
         }
         end = end.max(of_witness);
-        left.retain(|other| *other != witness);
+        // One that is named twice has two lines.
+        left.iter().position(|other| *other == witness).map(|at| left.remove(at));
     }
     let done = done?;
     if let Err(limit) = &done {

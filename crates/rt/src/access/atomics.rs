@@ -70,15 +70,16 @@ impl Word for u128 {
     }
     fn exchange(word: Guest<u128>, expected: u128, new: u128) -> u128 {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // rbx belongs to the compiler, so the low half of the new value gets there by exchange.
+        // rbx belongs to the compiler, so the low half of the new value gets there by exchange. The others are named: any
+        // other could be rbx.
         // SAFETY: the program says that it has an atomic variable there; rbx is put back.
         unsafe {
             asm!(
-                "xchg rbx, {new}",
-                "lock cmpxchg16b [{addr}]",
-                "mov rbx, {new}",
-                addr = in(reg) word.pointer(),
-                new = inout(reg) new as u64 => _,
+                "xchg rbx, rsi",
+                "lock cmpxchg16b [rdi]",
+                "mov rbx, rsi",
+                in("rdi") word.pointer(),
+                inout("rsi") new as u64 => _,
                 in("rcx") (new >> 64) as u64,
                 inout("rax") low,
                 inout("rdx") high,

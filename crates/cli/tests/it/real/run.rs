@@ -275,6 +275,41 @@ void *q(void *a) {{
     assert!(out.contains("SC: no execution fails (1 execution explored)"), "{out}");
 }
 
+/// What is built without optimisation computes what it should, executed directly and explored: where assembly of the program
+/// has labels, and with atomic variables of 16 bytes.
+#[test]
+fn code_that_is_not_optimised_is_right() {
+    let source = r#"
+#include <assert.h>
+#include <stdatomic.h>
+typedef struct { long x, y; } Two;
+_Atomic Two two;
+_Atomic int five = 5;
+static int get(void) { return 5; }
+static int load(int *p) { return *p; }
+int main(void) {
+    int x; x = get();
+    if (x < 3) return 1;
+    int w = atomic_load(&five);
+    __asm__ volatile("jmp 2f\n2:\n");
+    assert(load(&x) == 5 && w == 5);
+    Two y = atomic_load(&two);
+    y.x += 1;
+    atomic_store(&two, y);
+    return (int)atomic_load(&two).x - 1;
+}
+"#;
+    let path = folder().join("right.c");
+    std::fs::write(&path, source).expect("written");
+    let (file, program) = (path.to_str().expect("UTF-8"), path.with_extension(""));
+    let program = program.to_str().expect("UTF-8");
+    let built = run(&["cc", "-O0", file, "-o", program], "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    assert!(std::process::Command::new(program).status().expect("it starts").success());
+    let ran = run(&["run", "-q", program], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+}
+
 #[test]
 fn stores_past_the_cache_are_told_where_they_are_called() {
     let source = format!(
