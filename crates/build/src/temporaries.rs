@@ -56,10 +56,9 @@ fn functions(lines: &[&str]) -> Vec<Range<usize>> {
         match *line {
             "#APP" => is_of_program = true,
             "#NO_APP" => is_of_program = false,
+            _ if is_of_program => {}
             name if name.ends_with(':') && !name.starts_with(['.', '\t', ' ', '#']) => {
-                if !is_of_program {
-                    begins.push(i);
-                }
+                begins.push(i)
             }
             _ => {}
         }
