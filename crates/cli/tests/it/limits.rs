@@ -74,7 +74,7 @@ fn witnesses_that_were_not_checked_are_named() {
     let missing = folder.path().join("missing.weak");
     for (before, code) in [(&first, 3), (&missing, 2)] {
         let files = [&first, &second, before].map(|file| file.to_str().expect("a name"));
-        let args = [&["certify", "--timeout", "300ms"], &files[..]].concat();
+        let args = [&["certify", "--timeout", "1s"], &files[..]].concat();
         let output = start(&args, &fifo.0).wait_with_output().expect("it ends");
         let text = text(&output);
         assert_eq!(output.status.code(), Some(code), "{text}");
