@@ -250,8 +250,8 @@ struct Notation {
 struct Block {
     /// Its first line.
     text: String,
-    /// It was told that it is not looked at.
-    told: bool,
+    /// It was reported that it is not looked at.
+    reported: bool,
 }
 
 impl Block {
@@ -295,12 +295,12 @@ impl Notation {
     fn effects_of(&mut self, statement: &Statement<'_>) -> Vec<Effect> {
         let effect = self.effect(statement);
         let matters = effect.is_some() || statement.text.contains('\\');
-        let block = self.blocks.iter_mut().find(|block| matters && !block.told);
-        let told = block.map(|block| {
-            block.told = true;
+        let block = self.blocks.iter_mut().find(|block| matters && !block.reported);
+        let reported = block.map(|block| {
+            block.reported = true;
             Effect::Unseen(block.text.clone(), NOT_LOOKED_AT)
         });
-        told.into_iter().chain(effect).collect()
+        reported.into_iter().chain(effect).collect()
     }
 
     fn effect(&mut self, statement: &Statement<'_>) -> Option<Effect> {
@@ -329,10 +329,10 @@ impl Notation {
                 return Some(Effect::Unseen(text.to_owned(), NOT_LOOKED_AT));
             }
             ".rept" | ".irp" | ".irpc" | ".macro" => {
-                self.blocks.push(Block { text: text.to_owned(), told: false });
+                self.blocks.push(Block { text: text.to_owned(), reported: false });
             }
             ".endr" | ".endm" => {
-                let ended = self.blocks.pop().filter(|block| !block.told);
+                let ended = self.blocks.pop().filter(|block| !block.reported);
                 self.idle_macros.extend(ended.iter().filter_map(Block::name).map(str::to_owned));
             }
             // The last two change how macros are read.

@@ -133,14 +133,14 @@ pub(crate) fn search<S: System>(
     let standing = Standing::first(plan.order, initial);
     let (mut found, workers) = go_on(system, tables, standing, plan, None, meter);
     if workers > 1 && found.is_something() {
-        found = in_order(system, found, again, plan, meter);
+        found = again_by_one(system, found, again, plan, meter);
     }
     meter.held -= held;
     found
 }
 
 /// What one worker finds where several have found something; what they have if it meets a limit first.
-fn in_order<S: System>(
+fn again_by_one<S: System>(
     system: &S,
     found: Found<S::Tables>,
     (tables, initial): (S::Tables, Successors),
