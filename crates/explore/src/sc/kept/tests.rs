@@ -116,7 +116,7 @@ fn differs(ask: Ask<'_>, rng: &mut Rng) -> bool {
         return in_pieces(ask, rng, 3).is_ok();
     };
     // What was kept is read again for each piece: large searches take too long.
-    if expected.states > 3_000 || matches!(expected.verdict, Verdict::Unknown(_)) {
+    if expected.states > 1_000 || matches!(expected.verdict, Verdict::Unknown(_)) {
         return false;
     }
     let Ok(alone) = in_pieces(ask, rng, 1) else { return true };
