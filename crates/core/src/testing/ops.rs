@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Rng;
+use super::{Rng, scaled};
 use crate::{History, INITIAL, OpKind, Times};
 
 /// How large random histories are, and what is in them.
@@ -119,21 +119,16 @@ pub fn mutate_ops(rng: &mut Rng, ops: &mut History, changes: usize) {
     }
 }
 
-/// Runs `fails` on `count` random small histories of all sources, half of them with reads changed;
+/// Runs `fails` on [`scaled`]`(all)` random small histories of all sources, half of them with reads changed;
 /// on the first failure panics with the seed and the shrunk history.
 ///
 /// # Panics
 /// When a history fails: this is a test helper.
-pub fn check_ops(
-    seed: u64,
-    count: usize,
-    size: OpsSize,
-    fails: &(dyn Fn(&History) -> bool + Sync),
-) {
+pub fn check_ops(seed: u64, all: usize, size: OpsSize, fails: &(dyn Fn(&History) -> bool + Sync)) {
     std::thread::scope(|scope| {
         for half in 0..2 {
             scope.spawn(move || {
-                for i in (half..count).step_by(2) {
+                for i in (half..scaled(all)).step_by(2) {
                     let ops = small_ops(&mut Rng::new(seed + i as u64), size);
                     if fails(&ops) {
                         let small = shrink_ops(&ops, fails);

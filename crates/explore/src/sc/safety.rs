@@ -278,8 +278,8 @@ mod tests {
         program
     }
 
-    fn check(seed: u64, count: usize, size: Size) {
-        check_programs(seed, count, size, &[Model::Sc], &|program, _| {
+    fn check(seed: u64, all: usize, size: Size) {
+        check_programs(seed, scaled(all), size, &[Model::Sc], &|program, _| {
             let mut program = program.clone();
             // A combination in the middle of the threads, and one that leaves threads open.
             let middle = |t: &weakspot_core::Thread| Some(PointId::new(t.points.len() / 2));
@@ -304,12 +304,12 @@ mod tests {
 
     #[test]
     fn straight_programs_agree_with_the_reference() {
-        check(3_000_000, 800, Size { threads: 4, instrs: 5, total: 12, locs: 4, loops: false });
+        check(3_000_000, 3_200, Size { threads: 4, instrs: 5, total: 12, locs: 4, loops: false });
     }
 
     #[test]
     fn loops_agree_with_the_reference() {
-        check(3_100_000, 800, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
+        check(3_100_000, 3_200, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
     }
 
     #[test]

@@ -112,8 +112,8 @@ fn differs(ask: &Asked<'_>, workers: &[usize]) -> bool {
     })
 }
 
-fn check(seed: u64, count: usize, size: Size) {
-    check_programs(seed, count, size, &[Model::Sc], &|program, _| {
+fn check(seed: u64, all: usize, size: Size) {
+    check_programs(seed, scaled(all), size, &[Model::Sc], &|program, _| {
         let mut program = program.clone();
         let last = |t: &weakspot_core::Thread| Some(PointId::new(t.points.len() - 1));
         program.forbidden = vec![program.threads.iter().map(last).collect()];
@@ -125,8 +125,8 @@ fn check(seed: u64, count: usize, size: Size) {
 
 #[test]
 fn small_programs_have_the_same_answers() {
-    check(4_300_000, 200, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
-    check(4_400_000, 200, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
+    check(4_300_000, 800, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
+    check(4_400_000, 800, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
 }
 
 #[test]

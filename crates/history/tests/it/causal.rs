@@ -29,7 +29,7 @@ fn check(seed: u64, model: HistoryModel) {
     let wide = OpsSize { threads: 8, vars: 2, ops: 18, fences: 0, updates: 6 };
     let long = OpsSize { threads: 3, vars: 6, ops: 50, fences: 20, updates: 10 };
     for (i, (size, count)) in
-        [(small, 15_000), (middle, 1_500), (wide, 1_500), (long, 60)].into_iter().enumerate()
+        [(small, 60_000), (middle, 6_000), (wide, 6_000), (long, 240)].into_iter().enumerate()
     {
         check_ops(seed + 1_000_000 * i as u64, count, size, &|ops| is_wrong(ops, model));
     }

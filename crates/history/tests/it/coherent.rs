@@ -20,10 +20,10 @@ fn ask(ops: &History) -> Answer {
 #[test]
 fn as_defined() {
     let sizes = [
-        (OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, updates: 4 }, 20_000),
-        (OpsSize { threads: 4, vars: 1, ops: 9, fences: 0, updates: 3 }, 20_000),
-        (OpsSize { threads: 3, vars: 2, ops: 16, fences: 8, updates: 2 }, 4_000),
-        (OpsSize { threads: 6, vars: 1, ops: 12, fences: 0, updates: 0 }, 4_000),
+        (OpsSize { threads: 4, vars: 3, ops: 12, fences: 8, updates: 4 }, 80_000),
+        (OpsSize { threads: 4, vars: 1, ops: 9, fences: 0, updates: 3 }, 80_000),
+        (OpsSize { threads: 3, vars: 2, ops: 16, fences: 8, updates: 2 }, 16_000),
+        (OpsSize { threads: 6, vars: 1, ops: 12, fences: 0, updates: 0 }, 16_000),
     ];
     for (i, (size, count)) in sizes.into_iter().enumerate() {
         check_ops(7_000_000 * i as u64, count, size, &|ops| {

@@ -29,7 +29,7 @@ fn check_random(seed: u64, model: HistoryModel) {
     let middle = OpsSize { threads: 4, vars: 3, ops: 20, fences: 8, updates: 5 };
     let wide = OpsSize { threads: 8, vars: 2, ops: 16, fences: 0, updates: 6 };
     for (i, (size, count)) in
-        [(small, 8_000), (middle, 1_000), (wide, 1_000)].into_iter().enumerate()
+        [(small, 32_000), (middle, 4_000), (wide, 4_000)].into_iter().enumerate()
     {
         check_ops(seed + 1_000_000 * i as u64, count, size, &|ops| {
             let expect = if satisfies(ops, model) { Verdict::Holds } else { Verdict::Violated };
@@ -65,7 +65,7 @@ fn larger_ones() {
     let one = OpsSize { threads: 10, vars: 1, ops: 30, fences: 0, updates: 0 };
     let long = OpsSize { threads: 5, vars: 4, ops: 80, fences: 9, updates: 6 };
     for (i, size) in [wide, one, long].into_iter().enumerate() {
-        check_ops(1_000_000 * i as u64, 150, size, &|ops| {
+        check_ops(1_000_000 * i as u64, 600, size, &|ops| {
             STRONG.iter().any(|&model| {
                 let mut verdicts = METHODS.iter().map(|&method| certified(ops, model, method));
                 let first = verdicts.next().flatten();

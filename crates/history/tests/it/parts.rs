@@ -31,7 +31,7 @@ fn all_models_at_once() {
                 found.answer.verdict != expected || !found.answer.certification().is_checked()
             })
     };
-    check_ops(1, 30_000, SMALL, &is_wrong);
+    check_ops(1, 120_000, SMALL, &is_wrong);
 }
 
 /// What remains without these operations and without what reads them.
@@ -81,7 +81,7 @@ fn smallest_parts() {
                 || !part.certification().is_checked()
                 || (0..part.ops.len() as u32).any(|op| !satisfies(&without(&part.ops, op), model))
         };
-        check_ops(100 + i as u64 * 1_000_000, 12_000, SMALL, &is_wrong);
+        check_ops(100 + i as u64 * 1_000_000, 48_000, SMALL, &is_wrong);
     }
 }
 

@@ -31,7 +31,7 @@ fn compare(seed: u64, model: HistoryModel) {
     let wide = OpsSize { threads: 8, vars: 2, ops: 16, fences: 0, updates: 6 };
     let updates = OpsSize { threads: 4, vars: 2, ops: 16, fences: 12, updates: 2 };
     for (i, (size, count)) in
-        [(small, 8_000), (middle, 1_000), (wide, 1_000), (updates, 2_000)].into_iter().enumerate()
+        [(small, 32_000), (middle, 4_000), (wide, 4_000), (updates, 8_000)].into_iter().enumerate()
     {
         check_ops(seed + 1_000_000 * i as u64, count, size, &|ops| is_wrong(ops, model));
     }

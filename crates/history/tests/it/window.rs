@@ -70,7 +70,7 @@ fn every_excerpt(log: &[LoggedOp], size: usize, mut seen: impl FnMut(&Excerpt)) 
 #[test]
 fn no_window_violates_what_the_history_satisfies() {
     let size = OpsSize { threads: 3, vars: 2, ops: 9, fences: 4, updates: 3 };
-    check_ops(1, 4_000, size, &|ops| {
+    check_ops(1, 16_000, size, &|ops| {
         let held: Vec<HistoryModel> =
             HistoryModel::ALL.into_iter().filter(|&model| satisfies(ops, model)).collect();
         let mut rng = Rng::new(ops.len() as u64);
@@ -147,7 +147,7 @@ fn long_histories_of_a_memory_violate_nothing_that_it_guarantees() {
 #[test]
 fn a_history_that_fits_into_the_window_has_its_own_verdict() {
     let size = OpsSize { threads: 4, vars: 3, ops: 12, fences: 6, updates: 4 };
-    check_ops(3, 3_000, size, &|ops| {
+    check_ops(3, 12_000, size, &|ops| {
         let mut rng = Rng::new(ops.len() as u64);
         let log = logged(ops, &mut rng);
         let (following, found) = follow(&log, ops.len().max(2), &HistoryModel::ALL);

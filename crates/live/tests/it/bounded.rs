@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
     Buffers, Instr, State, System, SystemSize, all_executions, byte, random_system, run,
     shrink_system,
@@ -117,9 +117,9 @@ fn wrong(system: &System, most: Option<u32>) -> bool {
     got != want || complete == cut
 }
 
-fn check(size: SystemSize, seed: u64, count: usize) {
+fn check(size: SystemSize, seed: u64, all: usize) {
     let mut rng = Rng::new(seed);
-    for n in 0..count {
+    for n in 0..scaled(all) {
         let system = random_system(&mut rng, size);
         for most in [None, Some(0), Some(2)] {
             if wrong(&system, most) {
@@ -146,13 +146,13 @@ const SIZE: SystemSize = SystemSize {
 
 #[test]
 fn rounds_are_those_of_brute_force() {
-    check(SIZE, 1, 600);
+    check(SIZE, 1, 2_400);
 }
 
 #[test]
 fn rounds_with_buffers() {
-    check(SystemSize { buffers: Buffers::Tso, total: 5, ..SIZE }, 2, 300);
-    check(SystemSize { buffers: Buffers::Pso, total: 5, ..SIZE }, 3, 300);
+    check(SystemSize { buffers: Buffers::Tso, total: 5, ..SIZE }, 2, 1_200);
+    check(SystemSize { buffers: Buffers::Pso, total: 5, ..SIZE }, 3, 1_200);
 }
 
 /// Two threads that store and load crosswise: with no preemption one runs after the other.

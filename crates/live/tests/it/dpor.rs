@@ -136,9 +136,9 @@ fn wrong_of(
     }
 }
 
-fn check(size: SystemSize, seed: u64, count: usize, optimal: bool) {
+fn check(size: SystemSize, seed: u64, all: usize, optimal: bool) {
     let mut rng = Rng::new(seed);
-    for n in 0..count {
+    for n in 0..scaled(all) {
         let system = random_system(&mut rng, size);
         if let Some(first) = wrong(&system, optimal) {
             let system = shrink_system(&system, &|s| wrong(s, optimal).is_some());
@@ -150,25 +150,25 @@ fn check(size: SystemSize, seed: u64, count: usize, optimal: bool) {
 
 #[test]
 fn memory_only() {
-    check(SMALL, 1, 2000, true);
-    check(SystemSize { bytes: 1, ..SMALL }, 2, 1000, true);
-    check(SystemSize { threads: 2, total: 10, instrs: 5, ..SMALL }, 3, 1000, true);
+    check(SMALL, 1, 8_000, true);
+    check(SystemSize { bytes: 1, ..SMALL }, 2, 4_000, true);
+    check(SystemSize { threads: 2, total: 10, instrs: 5, ..SMALL }, 3, 4_000, true);
 }
 
 #[test]
 fn spawn_and_join() {
-    check(SystemSize { spawns: true, ..SMALL }, 4, 2000, true);
+    check(SystemSize { spawns: true, ..SMALL }, 4, 8_000, true);
 }
 
 #[test]
 fn locks() {
-    check(SystemSize { locks: true, ..SMALL }, 5, 2000, true);
-    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 2000, true);
+    check(SystemSize { locks: true, ..SMALL }, 5, 8_000, true);
+    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 8_000, true);
 }
 
 #[test]
 fn semaphores() {
-    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 2500, false);
+    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 10_000, false);
     let post = vec![Instr::Post(0); 2];
     let e = explore(&System { threads: vec![post; 3], buffers: Buffers::None, framed: false });
     assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
@@ -176,16 +176,21 @@ fn semaphores() {
 
 #[test]
 fn loops() {
-    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 1500, false);
-    check(SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL }, 9, 1500, false);
+    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 6_000, false);
+    check(
+        SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL },
+        9,
+        6_000,
+        false,
+    );
 }
 
 #[test]
 fn buffers() {
     for (seed, buffers) in [(10, Buffers::Tso), (11, Buffers::Pso)] {
         let size = SystemSize { buffers, total: 6, ..SMALL };
-        check(size, seed, 700, false);
-        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 700, false);
+        check(size, seed, 2_800, false);
+        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 2_800, false);
     }
 }
 

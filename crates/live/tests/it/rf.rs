@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
     Buffers, Instr, ReadsFrom, State, System, SystemSize, all_executions, byte, random_system,
     reads_from, run, shrink_system,
@@ -106,9 +106,10 @@ fn wrong(system: &System) -> Result<(usize, usize, bool), String> {
 
 /// Random programs: all classes; at most so many executions in a hundred more, and so many in a thousand
 /// not explored completely.
-fn check(size: SystemSize, seed: u64, count: usize, more: usize, incomplete: usize) {
+fn check(size: SystemSize, seed: u64, all: usize, more: usize, incomplete: usize) {
     let mut rng = Rng::new(seed);
     let (mut executions, mut classes, mut open) = (0, 0, 0);
+    let count = scaled(all);
     for n in 0..count {
         let system = random_system(&mut rng, size);
         match wrong(&system) {
@@ -129,39 +130,45 @@ fn check(size: SystemSize, seed: u64, count: usize, more: usize, incomplete: usi
 
 #[test]
 fn memory_only() {
-    check(SMALL, 1, 1000, 10, 0);
-    check(SystemSize { bytes: 1, ..SMALL }, 2, 500, 10, 0);
-    check(SystemSize { threads: 2, total: 10, instrs: 5, ..SMALL }, 3, 500, 10, 0);
+    check(SMALL, 1, 4_000, 10, 0);
+    check(SystemSize { bytes: 1, ..SMALL }, 2, 2_000, 10, 0);
+    check(SystemSize { threads: 2, total: 10, instrs: 5, ..SMALL }, 3, 2_000, 10, 0);
 }
 
 #[test]
 fn spawn_and_join() {
-    check(SystemSize { spawns: true, ..SMALL }, 4, 1000, 10, 0);
+    check(SystemSize { spawns: true, ..SMALL }, 4, 4_000, 10, 0);
 }
 
 #[test]
 fn locks() {
-    check(SystemSize { locks: true, ..SMALL }, 5, 1000, 10, 0);
-    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 1000, 10, 0);
+    check(SystemSize { locks: true, ..SMALL }, 5, 4_000, 10, 0);
+    check(SystemSize { locks: true, spawns: true, bytes: 1, ..SMALL }, 6, 4_000, 10, 0);
 }
 
 #[test]
 fn semaphores() {
-    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 1250, 40, 0);
+    check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 5_000, 40, 0);
 }
 
 #[test]
 fn loops() {
-    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 750, 40, 20);
-    check(SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL }, 9, 750, 40, 20);
+    check(SystemSize { loops: true, bytes: 2, ..SMALL }, 8, 3_000, 40, 20);
+    check(
+        SystemSize { loops: true, locks: true, spawns: true, bytes: 2, ..SMALL },
+        9,
+        3_000,
+        40,
+        20,
+    );
 }
 
 #[test]
 fn buffers() {
     for (seed, buffers) in [(10, Buffers::Tso), (11, Buffers::Pso)] {
         let size = SystemSize { buffers, total: 6, ..SMALL };
-        check(size, seed, 350, 10, 0);
-        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 350, 10, 0);
+        check(size, seed, 1_400, 10, 0);
+        check(SystemSize { locks: true, spawns: true, ..size }, seed + 10, 1_400, 10, 0);
     }
 }
 
@@ -180,14 +187,14 @@ fn all_of_it() {
             bytes: 2,
             ..SMALL
         };
-        check(size, seed, 500, 100, 20);
+        check(size, seed, 2_000, 100, 20);
     }
 }
 
 #[test]
 fn crashes() {
     let size = SystemSize { crashes: true, locks: true, spawns: true, bytes: 2, ..SMALL };
-    check(size, 30, 750, 100, 0);
+    check(size, 30, 3_000, 100, 0);
 }
 
 /// How many executions are explored.

@@ -39,7 +39,7 @@ fn small() -> OpsSize {
 
 #[test]
 fn runs_are_accepted_exactly_if_the_machine_has_them() {
-    check_ops(5, 4_000, small(), &|ops| {
+    check_ops(5, 16_000, small(), &|ops| {
         let mut rng = Rng::new(ops.len() as u64);
         MACHINES.into_iter().any(|model| {
             let Some(Some(steps)) = machine_run(ops, model, usize::MAX) else { return false };

@@ -124,7 +124,7 @@ fn axioms_and_machines_agree() {
     let small = OpsSize { threads: 4, vars: 3, ops: 9, fences: 8, updates: 4 };
     let writers = OpsSize { threads: 3, vars: 2, ops: 11, fences: 0, updates: 3 };
     for (seed, size) in [(1, small), (1_000_000, writers)] {
-        check_ops(seed, 20_000, size, &|ops| {
+        check_ops(seed, 80_000, size, &|ops| {
             [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso, HistoryModel::PsoOwn]
                 .into_iter()
                 .any(|model| machine_allows(ops, model, usize::MAX) != Some(satisfies(ops, model)))

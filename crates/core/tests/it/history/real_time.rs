@@ -89,7 +89,7 @@ fn axioms_and_machines_agree() {
 #[test]
 fn linearizable_by_all_orders() {
     let size = OpsSize { threads: 3, vars: 2, ops: 7, fences: 8, updates: 4 };
-    check_ops(5_000_000, scaled(10_000), size, &|ops| {
+    check_ops(5_000_000, 10_000, size, &|ops| {
         let ops = with_any_times(ops);
         are_known(&ops) && is_linearizable(&ops) != satisfies(&ops, HistoryModel::Lin)
     });

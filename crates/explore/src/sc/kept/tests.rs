@@ -139,8 +139,8 @@ fn asked_of(program: &Program) -> [Box<Asked<'_>>; 2] {
 
 type Asked<'a> = dyn Fn(Plan<'_>, &mut dyn Progress) -> Result<Came, NoAnswer> + 'a;
 
-fn check(seed: u64, count: usize, size: Size) {
-    check_programs(seed, count, size, &[Model::Sc], &|program, _| {
+fn check(seed: u64, all: usize, size: Size) {
+    check_programs(seed, scaled(all), size, &[Model::Sc], &|program, _| {
         let mut program = program.clone();
         let last = |t: &weakspot_core::Thread| Some(PointId::new(t.points.len() - 1));
         program.forbidden = vec![program.threads.iter().map(last).collect()];
@@ -153,8 +153,8 @@ fn check(seed: u64, count: usize, size: Size) {
 
 #[test]
 fn small_programs_go_on_as_if_nothing_had_happened() {
-    check(4_100_000, 200, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
-    check(4_200_000, 200, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
+    check(4_100_000, 800, Size { threads: 4, instrs: 5, total: 14, locs: 4, loops: false });
+    check(4_200_000, 800, Size { threads: 3, instrs: 5, total: 12, locs: 3, loops: true });
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn guesses_lead_to_the_right_verdict() {
         [HistoryModel::Sc, HistoryModel::Tso, HistoryModel::Pso].into_iter().enumerate()
     {
         for (j, (size, count)) in
-            [(small, 6_000), (wide, 2_000), (updates, 2_000)].into_iter().enumerate()
+            [(small, 24_000), (wide, 8_000), (updates, 8_000)].into_iter().enumerate()
         {
             let seed = 70 + 1_000_000 * (3 * i + j) as u64;
             check_ops(seed, count, size, &|ops| is_wrong(ops, model));
