@@ -148,10 +148,13 @@ impl Search {
     fn deduce(&mut self) -> bool {
         let n = self.events.len();
         let mut before = Closure::new(n);
-        for b in 0..n {
-            for at in 0..self.events[b].needs.len() {
-                before.add(self.events[b].needs[at] as usize, b);
-            }
+        let needs = |b: usize| self.events[b].needs.iter().rev().map(move |&a| (a as usize, b));
+        // Nearly all come after what they need in the execution, too: all that comes after them is known by then.
+        for (a, b) in (0..n).rev().flat_map(needs).filter(|(a, b)| a < b) {
+            before.join(a, b);
+        }
+        for (a, b) in (0..n).flat_map(needs).filter(|(a, b)| a > b) {
+            before.add(a, b);
         }
         let mut writers = vec![Vec::new(); self.cells];
         for (w, item) in self.events.iter().enumerate() {
@@ -244,11 +247,16 @@ impl Search {
 
     /// Takes all events that change nothing for others, as long as there are any.
     fn read_all(&self, state: &mut State) {
-        loop {
-            let quiet = |&e: &u32| self.events[e as usize].writes.is_empty();
-            let all = 0..self.events.len() as u32;
-            let Some(next) = all.filter(quiet).find(|&e| self.possible(state, e)) else { return };
-            self.take(state, next);
+        let mut e = 0;
+        while let Some(item) = self.events.get(e) {
+            if item.writes.is_empty() && self.possible(state, e as u32) {
+                self.take(state, e as u32);
+                // Others are possible because of it only if they need it.
+                let first = self.needed_by[e].iter().min();
+                e = first.map_or(e + 1, |&first| (e + 1).min(first as usize));
+            } else {
+                e += 1;
+            }
         }
     }
 
@@ -327,13 +335,15 @@ struct Closure {
     words: usize,
     /// Rows of those that come after.
     after: Vec<u64>,
+    /// A row, while others are joined with it.
+    row: Vec<u64>,
     cyclic: bool,
 }
 
 impl Closure {
     fn new(n: usize) -> Closure {
         let words = n.div_ceil(64);
-        Closure { words, after: vec![0; n * words], cyclic: false }
+        Closure { words, after: vec![0; n * words], row: vec![0; words], cyclic: false }
     }
 
     fn has(&self, a: usize, b: usize) -> bool {
@@ -349,13 +359,34 @@ impl Closure {
             self.cyclic = true;
             return false;
         }
-        let mut row = self.after[b * self.words..][..self.words].to_vec();
-        row[b / 64] |= 1 << (b % 64);
-        for (x, mine) in self.after.chunks_mut(self.words).enumerate() {
-            if x == a || mine[a / 64] >> (a % 64) & 1 != 0 {
-                mine.iter_mut().zip(&row).for_each(|(mine, new)| *mine |= new);
+        self.copy(b);
+        let (word, bit) = (a / 64, 1 << (a % 64));
+        for (x, mine) in self.after.chunks_exact_mut(self.words).enumerate() {
+            if x == a || mine[word] & bit != 0 {
+                unite(mine, &self.row);
             }
         }
         true
+    }
+
+    /// The first comes before the second, all that comes after which is known; what comes before the first is
+    /// not told.
+    fn join(&mut self, a: usize, b: usize) {
+        if !self.has(a, b) {
+            self.copy(b);
+            unite(&mut self.after[a * self.words..][..self.words], &self.row);
+        }
+    }
+
+    /// Remembers an event and what comes after it.
+    fn copy(&mut self, b: usize) {
+        self.row.copy_from_slice(&self.after[b * self.words..][..self.words]);
+        self.row[b / 64] |= 1 << (b % 64);
+    }
+}
+
+fn unite(mine: &mut [u64], new: &[u64]) {
+    for (mine, new) in mine.iter_mut().zip(new) {
+        *mine |= new;
     }
 }
