@@ -111,7 +111,7 @@ fn apart<'a>(known: &Command, word: &'a str) -> Option<[&'a str; 2]> {
 }
 
 /// The option of ours that a word is, and whether its value is the next word.
-fn option<'a>(known: &'a Command, word: &str) -> Option<(&'a Arg, bool)> {
+pub(crate) fn option<'a>(known: &'a Command, word: &str) -> Option<(&'a Arg, bool)> {
     let named = |name: &str| {
         known.get_arguments().find(|arg| {
             arg.get_long() == Some(name)

@@ -23,18 +23,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
-#[cfg(feature = "serve")]
-pub use meant::ServeArgs;
-pub use meant::{
-    BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, Bounds, CargoRunArgs,
-    CargoTestArgs, CertifyArgs, CheckpointArgs, Clients, Command, Common, CompareArgs,
-    CompilerArgs, ConvertArgs, CycleArgs, FamilyArgs, FenceArgs, HistoryArgs, HistoryCheckArgs,
-    LitmusArgs, LocalArgs, MonitorArgs, PrintArgs, ProcessArgs, ProgramsArgs, ReachArgs,
-    RecordArgs, RobustArgs, RunArgs, RunProgramArgs, SPINS, SelfcheckArgs, SerialArgs, Shared,
-    SomeHistories, StorageArgs, SweepArgs,
-};
-#[cfg(feature = "show")]
-pub use meant::{ShowArgs, Showing};
+pub use meant::*;
 pub use typed::{
     FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
     RobustAlgorithm, RunStrategy, SerialTable,
@@ -55,10 +44,26 @@ pub enum Stop {
 pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> {
     let syntax = syntax();
     let words = helped(cargo_words::sorted(&syntax, words.into_iter().collect()));
-    let matches = syntax.try_get_matches_from(words).map_err(Stop::Clap)?;
+    let is_plain = !words.iter().any(|word| word == "--");
+    let matches = syntax.clone().try_get_matches_from(words).map_err(Stop::Clap)?;
     refused::check(&matches).map_err(Stop::Usage)?;
     let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
-    meant::command(cli.command).map_err(Stop::Usage)
+    let mut command = meant::command(cli.command).map_err(Stop::Usage)?;
+    if let Command::Run(run) = &mut command
+        && is_plain
+    {
+        run.doubtful = option_behind(&syntax, &run.command);
+    }
+    Ok(command)
+}
+
+/// The first argument of a program that is an option of `weakspot run`, too, which may have been meant.
+fn option_behind(syntax: &clap::Command, program: &[OsString]) -> Option<String> {
+    let run = syntax.find_subcommand("run")?;
+    let mut words = program.get(1..)?.iter().filter_map(|word| word.to_str());
+    let is_option =
+        |word: &&str| word.starts_with("--") && cargo_words::option(run, word).is_some();
+    words.find(is_option).map(str::to_owned)
 }
 
 /// `weakspot cc -h` is a question about `cc`, although all other words behind it are the compiler's.

@@ -20,20 +20,15 @@ use weakspot_lang::{COptions, Format};
 
 use super::typed;
 use super::values::{InputFormat, OutputFormat, When};
-pub use bench::{BenchHistoryArgs, BenchMonitorArgs, BenchRealArgs, BenchSerialArgs, ProgramsArgs};
-pub use cluster::{LocalArgs, ProcessArgs, SweepArgs};
-pub use files::{
-    Bounds, CertifyArgs, Clients, CompareArgs, ConvertArgs, CycleArgs, FamilyArgs, HistoryArgs,
-    PrintArgs, RecordArgs, SomeHistories,
-};
-#[cfg(feature = "show")]
-pub use files::{ShowArgs, Showing};
-pub use programs::{FenceArgs, LitmusArgs, ReachArgs, RobustArgs};
-pub use real::{CargoRunArgs, CargoTestArgs, CompilerArgs, RunArgs, RunProgramArgs, SPINS};
-pub use records::{HistoryCheckArgs, MonitorArgs, SerialArgs};
-pub use selfcheck::SelfcheckArgs;
+pub use bench::*;
+pub use cluster::*;
+pub use files::*;
+pub use programs::*;
+pub use real::*;
+pub use records::*;
+pub use selfcheck::*;
 #[cfg(feature = "serve")]
-pub use serve::ServeArgs;
+pub use serve::*;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -383,16 +378,9 @@ fn storage(typed: typed::Storage, common: &Common) -> Result<Option<StorageArgs>
 fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
     let why = "is for tables, the rows of `weakspot bench` and the summary of many files, and there \
                is none here; expected --format text or json";
-    let is = |format: OutputFormat| shared.format == format;
-    let tables = [
-        ("--format csv", is(OutputFormat::Csv)),
-        ("--format markdown", is(OutputFormat::Markdown)),
-        ("--format tabular", is(OutputFormat::Tabular)),
-    ];
-    refuse(&tables, why)
+    refuse(&[(&format!("--format {}", shared.format), shared.format.is_table())], why)
 }
 
-/// What was typed, if anything.
 /// How many threads: one per processor unless the user says otherwise.
 fn threads(typed: Option<u16>) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -8,7 +8,7 @@ use super::meant::Usage;
 /// An option that means the same in all commands.
 pub(super) struct Word {
     pub(super) name: &'static str,
-    /// What it is known as inside, where it is refused.
+    /// The clap id of the hidden option that refuses it.
     id: &'static str,
     letter: Option<char>,
     has_value: bool,
@@ -303,9 +303,10 @@ pub(super) fn check(matches: &ArgMatches) -> Result<(), Usage> {
     }
     let path = path.trim_start();
     for Word { name, id, .. } in VOCABULARY {
-        if let (Some(why), Ok(true)) = (reason(path, name), matches.try_contains_id(id))
+        if let Ok(true) = matches.try_contains_id(id)
             && matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine)
         {
+            let why = reason(path, name).unwrap_or("its --help says what it takes");
             return Err(Usage(format!("`weakspot {path}` has no --{name}: {why}")));
         }
     }

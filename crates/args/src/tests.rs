@@ -372,7 +372,10 @@ fn conflicts() {
             "--witness is for files that say themselves what their columns are: put a line with the \
              names first and leave out --columns",
         ),
-        ("convert a", "expected OUTPUT, which may be `-`"),
+        (
+            "convert a",
+            "expected two files, as in `weakspot convert INPUT OUTPUT`; OUTPUT may be `-`",
+        ),
         ("convert a b -o c", "expected one OUTPUT, not two"),
         ("gen family", "expected the NAME of a family, or --list"),
         ("gen family lamport --list", "NAME is for one family: leave out --list"),
@@ -473,5 +476,20 @@ fn no_file_is_called_by_a_dash() {
             Ok(_) => "taken".to_owned(),
         };
         assert!(said.contains("takes the name of a file, not `-`"), "{line}: {said}");
+    }
+}
+
+/// A program gets what stands behind it, of which the user may not think.
+#[test]
+fn options_behind_a_program_may_be_a_mistake() {
+    let doubtful = |line: &str| {
+        let meant = means(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let at = meant.find("doubtful: ").expect("it is a program");
+        meant[at..].split(", run:").next().expect("a first part").to_owned()
+    };
+    assert_eq!(doubtful("run ./d --timeout 1s"), "doubtful: Some(\"--timeout\")");
+    assert_eq!(doubtful("run ./d x --model=tso"), "doubtful: Some(\"--model=tso\")");
+    for line in ["run --timeout 1s ./d x -q", "run ./d --colour", "run -- ./d --timeout 1s"] {
+        assert_eq!(doubtful(line), "doubtful: None", "{line}");
     }
 }

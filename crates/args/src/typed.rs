@@ -18,28 +18,17 @@ use clap::{Args, Parser, Subcommand};
 use weakspot_core::Model;
 
 use super::values::{
-    InputFormat, OutputFormat, Takes, When, duration, format_of, model, output_of, size,
+    InputFormat, OutputFormat, Takes, When, common, duration, format_of, model, size,
 };
-pub(crate) use bench::{
-    Bench, BenchHistory, BenchLitmus, BenchMonitor, BenchPrograms, BenchReal, BenchSerial,
-};
-pub use bench::{HistoryTable, SerialTable};
-pub(crate) use cluster::{Cluster, Local, Processes};
-#[cfg(feature = "show")]
-pub(crate) use files::Show;
-pub(crate) use files::{
-    Bounds, Certify, Compare, Convert, Family, Gen, History as GenHistory, Litmus as GenLitmus,
-    Mix, Print, Record,
-};
-pub(crate) use programs::{Fence, Litmus, Reach, ReachAlgorithm, Robust};
-pub use programs::{FenceGoal, RobustAlgorithm};
-pub(crate) use real::{Cargo, CargoRun, CargoTest, Compiler, Explore, Run};
-pub use real::{Isolate, ProgramOutput, RunStrategy};
-pub(crate) use records::{Buffered, CompleteKey, History, Monitor, Serial};
-pub use records::{MonitorAlgorithm, PendingForm};
-pub(crate) use selfcheck::Selfcheck;
+pub use bench::*;
+pub(crate) use cluster::*;
+pub(crate) use files::*;
+pub use programs::*;
+pub use real::*;
+pub use records::*;
+pub(crate) use selfcheck::*;
 #[cfg(feature = "serve")]
-pub(crate) use serve::Serve;
+pub(crate) use serve::*;
 
 /// What does a memory weaker than sequential consistency do to concurrent code, and where?
 #[derive(Debug, Parser)]
@@ -154,7 +143,7 @@ pub(crate) struct Witness {
 /// For searches that can be kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Checkpoint {
-    /// Write how far it is to this file, now and then and when it ends at a limit or a signal.
+    /// Save progress to this file from time to time, and when a limit or a signal ends the search.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Go on from this file.
@@ -196,7 +185,7 @@ pub(crate) struct Threads {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Shared {
     /// What to print [default: text].
-    #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&OutputFormat::ALL, &[]))]
+    #[arg(long, short, value_name = "FORMAT", value_parser = common())]
     pub(crate) format: Option<OutputFormat>,
     /// Write the answers as a page to look at, too: one HTML file that needs no network.
     #[arg(long, value_name = "FILE.html")]
@@ -207,7 +196,7 @@ pub(crate) struct Shared {
     /// Give up on a question when its search needs more memory than this [default: 4GiB].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// No warnings, no summary.
+    /// No warnings, summary or drawings.
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Say on standard error which limits hold, and how long each input took.

@@ -141,46 +141,49 @@ pub(crate) fn output_of(
         .map(|name| OutputFormat::of_name(&name).unwrap_or(OutputFormat::Text))
 }
 
+/// The output formats that a command has, or has not.
+fn formats(has: impl Fn(OutputFormat) -> bool) -> Vec<OutputFormat> {
+    OutputFormat::EVERY.into_iter().filter(|&format| has(format)).collect()
+}
+
+fn is_plain(format: OutputFormat) -> bool {
+    !(format.is_picture() || format.is_table() || format.is_log())
+}
+
+/// Reads the name of an output format as most commands know them.
+pub(crate) fn common() -> impl TypedValueParser<Value = OutputFormat> {
+    output_of(&formats(|f| !f.is_log()), &[])
+}
+
 /// Reads the name of an output format where there is neither a graph nor a table.
 pub(crate) fn plain() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Junit, Sarif, Github], &[Svg, Dot, Tex, Csv, Markdown, Tabular])
+    output_of(&formats(is_plain), &formats(|f| f.is_picture() || f.is_table()))
 }
 
 /// Reads the name of an output format of an exploration.
 pub(crate) fn explored() -> impl TypedValueParser<Value = OutputFormat> {
-    use OutputFormat::{Csv, Dot, Github, Json, Junit, Markdown, Sarif, Svg, Tabular, Tex, Text};
-    output_of(&[Text, Json, Junit, Sarif, Github, Svg, Dot, Tex], &[Csv, Markdown, Tabular])
+    let listed = [formats(is_plain), formats(OutputFormat::is_picture)].concat();
+    output_of(&listed, &formats(OutputFormat::is_table))
 }
-
-/// The output formats where there are rows and no pictures.
-const ROWS: [OutputFormat; 5] = [
-    OutputFormat::Text,
-    OutputFormat::Json,
-    OutputFormat::Csv,
-    OutputFormat::Markdown,
-    OutputFormat::Tabular,
-];
 
 /// Reads the name of an output format where there are rows and no pictures, so that `tex` can only mean a table.
 pub(crate) fn rows() -> impl TypedValueParser<Value = OutputFormat> {
-    let value = |f: &OutputFormat| {
+    let is_of_rows =
+        |f: OutputFormat| f.is_table() || matches!(f, OutputFormat::Text | OutputFormat::Json);
+    let value = |f: OutputFormat| {
         let value = PossibleValue::new(f.name()).help(f.about());
-        if *f == OutputFormat::Tabular { value.alias(OutputFormat::Tex.name()) } else { value }
+        if f == OutputFormat::Tabular { value.alias(OutputFormat::Tex.name()) } else { value }
     };
-    PossibleValuesParser::new(ROWS.iter().map(value).collect::<Vec<_>>()).map(|name| {
-        match OutputFormat::of_name(&name) {
-            Some(OutputFormat::Tex) => OutputFormat::Tabular,
-            format => format.unwrap_or(OutputFormat::Text),
-        }
+    let values: Vec<PossibleValue> = formats(is_of_rows).into_iter().map(value).collect();
+    PossibleValuesParser::new(values).map(|name| match OutputFormat::of_name(&name) {
+        Some(OutputFormat::Tex) => OutputFormat::Tabular,
+        format => format.unwrap_or(OutputFormat::Text),
     })
 }
 
 /// Reads the name of an output format for litmus tests.
 pub(crate) fn litmus() -> impl TypedValueParser<Value = OutputFormat> {
-    let all: Vec<OutputFormat> =
-        OutputFormat::ALL.into_iter().chain([OutputFormat::Litmus7]).collect();
-    output_of(&all, &[])
+    output_of(&OutputFormat::EVERY, &[])
 }
 
 /// What to replay.

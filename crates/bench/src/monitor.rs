@@ -19,7 +19,7 @@ use crate::tables::Tables;
 const PSO: Model = Model::Pso(Drain::All);
 /// How many source positions the events have.
 const SITES: usize = 100;
-/// The definition and SOBER are measured on the beginning of the log.
+/// The reference monitors and SOBER only get this many events.
 const SHORT: usize = 20_000;
 
 /// Events per processor second of the monitors on random logs, from memory and from a file.

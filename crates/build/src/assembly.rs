@@ -22,7 +22,7 @@ pub struct Unseen {
 
 /// The text with calls of the runtime library, and what remains unseen.
 #[must_use]
-pub fn rewrite(text: &str) -> (String, Vec<Unseen>) {
+pub(crate) fn rewrite(text: &str) -> (String, Vec<Unseen>) {
     let mut out = String::with_capacity(text.len() + 256);
     let mut unseen = Vec::new();
     let mut inside = false;
@@ -206,7 +206,7 @@ pub(crate) fn call(function: &str) -> String {
 /// The function of the runtime library for a full fence in assembly.
 pub const FENCE: &str = "__weakspot_asm_fence";
 /// For a fence between stores.
-pub const STORE_FENCE: &str = "__weakspot_asm_store_fence";
+pub(crate) const STORE_FENCE: &str = "__weakspot_asm_store_fence";
 /// For a pause in a loop that waits.
 pub const PAUSE: &str = "__weakspot_asm_pause";
 

@@ -228,7 +228,7 @@ fn announced(code: &[Item<'_>]) -> Option<Slot> {
 fn temporaries(code: &[Item<'_>]) -> Vec<Slot> {
     /// Instructions of a store and of a load, each with its announcement.
     const WHOLE: usize = 8;
-    /// More are not worth it.
+    /// Track at most this many stack slots.
     const MOST: usize = 16;
     let mut found: Vec<Slot> = Vec::new();
     let mut covered = vec![false; code.len()];
@@ -315,7 +315,7 @@ mod tests {
             "\tmovups\t-64(%rbp), %xmm0\n",
             "\tfldl\t-56(%rbp)\n",
             "\tleaq\t-56(%rbp), %rax\n\tmovq\t%rax, %rdi\n\tcall\t__tsan_read8\n",
-            // Somebody has an address on this stack.
+            // The function takes the address of a stack slot.
             "\tleaq\t-64(%rbp), %rsi\n\tcall\tg\n",
             "\tleaq\t-20(%rbp), %rax\n\tmovq\t%rax, %rdi\n\tcall\tg\n",
             "\tleaq\t-64(%rbp), %rax\n\tmovq\t%rax, %rdi\n\tcall\t__tsan_read_range\n",

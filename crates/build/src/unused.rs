@@ -77,7 +77,7 @@ impl Line<'_> {
     }
 }
 
-/// What is in `%rax`.
+/// What `%rax` holds, as far as it depends on the result of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
     /// Nothing that comes from the result.
@@ -91,13 +91,13 @@ enum Value {
 }
 
 impl Value {
-    /// What a function leaves there.
+    /// What a function leaves in `%rax`.
     fn of(function: &str) -> Value {
         if function == MEETS { Value::Meeting } else { Value::Result }
     }
 }
 
-/// What the flags are.
+/// What the processor flags say about the result of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flags {
     /// They do not come from the result.

@@ -142,16 +142,16 @@ pub(crate) fn advise(
         advice.changes = Some(chosen.iter().map(line).collect());
     }
     if races > 0 {
-        let left = match (advice.changes.as_deref(), races) {
-            (None | Some([]), 1) => "needs another kind of change",
-            (None | Some([]), _) => "need another kind of change",
-            (Some(_), 1) => "is not prevented by these changes",
-            (Some(_), _) => "are not prevented by these changes",
+        let (one, s) = (races == 1, if races == 1 { "" } else { "s" });
+        let left = match advice.changes.as_deref() {
+            None | Some([]) if one => "needs another kind of change",
+            None | Some([]) => "need another kind of change",
+            // Races are not looked for in executions as if they had the changes.
+            Some(_) => "may be left with these changes: build with them and look again",
         };
         advice.remarks.push(format!(
-            "{races} data race{} {left}: what is published has to be stored with release and read \
-             with acquire, or under one lock",
-            if races == 1 { "" } else { "s" },
+            "{races} data race{s} {left}; what is published has to be stored with release and read with \
+             acquire, or under one lock"
         ));
     }
     if let Some(program) = &campaign.facts.file {

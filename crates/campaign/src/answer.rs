@@ -97,14 +97,14 @@ pub enum Consequence {
     Unnoticed,
     /// No failure came of it but those under SC, which may hide others.
     AsUnderSc,
-    /// That is not known.
+    /// The consequence is not known.
     Unknown,
 }
 
 /// Something that went wrong.
 #[derive(Clone, Debug)]
 pub struct ShownFailure {
-    /// What.
+    /// The failure itself.
     pub failure: Failure,
     /// The memory that was known to be shared then, which its schedule depends on.
     pub shared: Vec<(u64, u64)>,
@@ -114,7 +114,7 @@ pub struct ShownFailure {
     pub thread: Option<String>,
     /// The source, innermost function first.
     pub frames: Vec<String>,
-    /// What else happened where.
+    /// Related events with their places.
     pub related: Vec<ShownRelated>,
     /// Which stores were late in it, in words.
     pub late: Vec<String>,
@@ -142,7 +142,7 @@ pub struct ShownRelated {
 /// What a thread waits for that cannot go on.
 #[derive(Clone, Debug)]
 pub struct ShownWait {
-    /// Which thread.
+    /// The waiting thread, by its number.
     pub thread: u16,
     /// All of it in words: `waits for b, which two#2 holds since dl.c:11`.
     pub text: String,
@@ -168,7 +168,7 @@ pub struct ShownStep {
     pub in_words: [Option<String>; 2],
     /// Where it is in the source, as `file:line`.
     pub site: Option<String>,
-    /// What stands there.
+    /// The text of the source line.
     pub text: Option<String>,
     /// Whether it is in code of the user's own, and not only in a standard library.
     pub own: bool,
@@ -220,17 +220,17 @@ pub struct ModelAnswer {
 /// An access that can overtake a store.
 #[derive(Debug)]
 pub struct ShownOvertaking {
-    /// Which.
+    /// The store, and the access that overtakes it.
     pub found: Overtaking,
     /// The memory that was known to be shared then, which its schedule depends on.
     pub shared: Vec<(u64, u64)>,
     /// The source of the store and of the access, innermost function first.
     pub frames: [Vec<String>; 2],
-    /// The same in short.
+    /// The places of the store and of the access, in short.
     pub places: [String; 2],
     /// What came of executing it again.
     pub shown: Shown,
-    /// What comes of it.
+    /// What the overtaking leads to.
     pub consequence: Consequence,
     /// Whether the user knows it and accepts it.
     pub accepted: Option<Accepted>,

@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
-/// What may fail.
+/// The result of an operation that may fail with an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// With this message.
+    /// An error with this message.
     pub fn new(message: impl Into<String>) -> Error {
         Error(message.into())
     }

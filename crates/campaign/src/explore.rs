@@ -232,7 +232,7 @@ struct Exploration<'a> {
     since: Duration,
     explored: Explored,
     course: RefCell<Course>,
-    /// Who met whom where.
+    /// Accesses by place and thread, with conflicting ones of other threads.
     met: Contacts,
 }
 

@@ -123,7 +123,7 @@ pub enum Until {
     End,
     /// Until something is found that counts, or that is only advice.
     Found {
-        /// Whether advice will do.
+        /// Whether a finding that is only advice is enough.
         advice: bool,
     },
     /// Until an access overtakes a store.
@@ -146,6 +146,6 @@ pub enum Isolate {
 pub enum Marks {
     /// Only what the program marks itself.
     Marked,
-    /// What these functions do, too.
+    /// Calls of these functions, too.
     Functions(Vec<String>),
 }

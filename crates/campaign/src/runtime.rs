@@ -63,7 +63,7 @@ pub struct Start<'a> {
 pub enum Ended {
     /// The library said so, or we did not want to hear more.
     Heard,
-    /// Somebody wanted an end.
+    /// The caller asked to stop.
     Stopped,
     /// It did not end in time by itself.
     Overdue,
@@ -86,7 +86,7 @@ pub trait Control {
 /// How far a strategy is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SoFar {
-    /// Which one.
+    /// The name of the strategy.
     pub strategy: &'static str,
     /// Executions.
     pub executions: u64,

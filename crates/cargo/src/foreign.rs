@@ -15,7 +15,7 @@ use weakspot_campaign::Linked;
 const COMPILERS: [(&str, &str); 2] = [("weakspot-cc", "CC"), ("weakspot-cxx", "CXX")];
 
 /// The variable by which a compiler knows that it is called by build scripts.
-pub const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
+pub(crate) const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
 
 /// Has build scripts for this target call us as their compiler.
 pub(crate) fn compilers(build: &mut Command, target: &str, folder: &Path) -> Result<()> {

@@ -6,5 +6,5 @@ mod foreign;
 mod list;
 
 pub use build::{Built, Cargo, TargetKind, variables};
-pub use foreign::{FOR_BUILD_SCRIPTS, is_for_host, plain_compiler};
+pub use foreign::{is_for_host, plain_compiler};
 pub use list::{Listed, tests};

@@ -35,7 +35,7 @@ impl Claim {
         Claim { option, ..self }
     }
 
-    /// In words.
+    /// The claim in words.
     pub(crate) fn text(&self) -> String {
         let option = self.option.map_or(String::new(), |option| format!(" with {option}"));
         format!("{} under {}{option}: {}", self.question, self.model, self.verdict)

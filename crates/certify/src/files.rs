@@ -48,7 +48,7 @@ pub struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// How bad it is.
+    /// The outcome, from which the exit code follows.
     #[must_use]
     pub fn end(&self) -> End {
         match &self.checked {

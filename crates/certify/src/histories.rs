@@ -19,12 +19,7 @@ const MAX_OPERATIONS: usize = 100;
 pub(crate) fn check(asked: &Asked<'_>, text: &str, claim: &mut Option<Claim>) -> Result<Checked> {
     let mut witness = HistoryWitness::from_json(text).with_context(|| asked.unread())?;
     let key = witness.model.key();
-    let name = match witness.model {
-        HistoryModel::Coherence => key.to_owned(),
-        HistoryModel::Lin => "linearizability".to_owned(),
-        HistoryModel::TsoRt => "TSO-rt".to_owned(),
-        _ => key.to_uppercase(),
-    };
+    let name = witness.model.name().to_owned();
     *claim = Some(Claim::new("history", (key, name), &witness.verdict));
     asked.is_about(&witness.input_hash, "history")?;
     let name = asked.name();

@@ -222,7 +222,7 @@ fn find(
     }
     let none = chosen.is_empty();
     match misses_goal(&program, model, goal, limits, &mut Listener::new())?.0 {
-        // The text is another program than the one that was checked.
+        // The patched text is parsed again and searched, so the proof no longer covers it.
         Verdict::Holds => {
             // Nothing is cheaper than no fence at all.
             found.optimal |= none;

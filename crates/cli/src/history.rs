@@ -18,8 +18,7 @@ use weakspot_history::{
 use weakspot_input::{Patience, expand_histories, hash_file, hint, is_stdin, open_histories};
 use weakspot_report::{
     AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
-    Unread, history_model_name, history_summary, history_summary_table, history_witness_json,
-    open_reads_note,
+    Unread, history_summary, history_summary_table, history_witness_json, open_reads_note,
 };
 use weakspot_trace::{HistoryFormat, HistoryReader, LogError, OpenRead, Recorded, UnwrittenRead};
 
@@ -330,7 +329,7 @@ impl<'a> Asked<'a> {
             };
             let violated = found.answer.verdict == Verdict::Violated;
             if self.args.minimise && violated && minimal.is_none() {
-                let model = history_model_name(found.model);
+                let model = found.model.name();
                 self.job.answer.err += &format!(
                     "{}: {model}: a limit was reached before a part was found\n",
                     self.job.file
@@ -449,7 +448,7 @@ impl<'a> Asked<'a> {
 
 /// What is said when the checker of evidence rejects an answer.
 pub(crate) fn defect(model: HistoryModel, rejected: &Rejected) -> String {
-    job::defect(history_model_name(model), rejected)
+    job::defect(model.name(), rejected)
 }
 
 /// A part of a history, written down; `place` says where an operation of the history comes from.

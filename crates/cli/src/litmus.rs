@@ -25,7 +25,7 @@ use weakspot_jobs::job::{Job, summarise};
 use weakspot_jobs::pool::{self, Answer, Listener};
 use weakspot_jobs::sweep;
 
-/// So many final states are listed on a page.
+/// Maximum number of final states on an HTML page.
 const MOST_STATES: usize = 10_000;
 
 /// So much work is done to say why there is no run, in units of about a microsecond.

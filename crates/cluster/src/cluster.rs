@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -172,12 +171,6 @@ impl Cluster {
             watchers: Vec::new(),
             search: Mutex::default(),
         })
-    }
-
-    /// Bytes that this process has sent for searches.
-    #[must_use]
-    pub fn bytes_sent(&self) -> u64 {
-        self.health.sent.load(Ordering::Relaxed)
     }
 
     /// A connection to each other process, for a search or to watch each other.

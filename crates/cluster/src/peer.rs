@@ -40,7 +40,7 @@ pub struct Peer {
 pub struct Joined {
     /// Process 0 has all others here, and the others have process 0.
     pub peers: Vec<Peer>,
-    /// Those that have not come.
+    /// Processes that did not connect.
     pub absent: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Peer {
         Ok(Peer { process, socket, key, is_greater: own > process, sent, heard })
     }
 
-    /// Which one it is.
+    /// The number of the process at the other end.
     #[must_use]
     pub fn process(&self) -> usize {
         self.process

@@ -4,7 +4,6 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use timely::communication::allocator::zero_copy::stream::Stream;
 use weakspot_core::LostProcess;
@@ -59,11 +58,7 @@ impl Write for Pipe {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         match self.socket.write(buffer) {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => self.lost(),
-            Ok(n) => {
-                self.health.sent.fetch_add(n as u64, Ordering::Relaxed);
-                Ok(n)
-            }
-            interrupted => interrupted,
+            written_or_interrupted => written_or_interrupted,
         }
     }
 

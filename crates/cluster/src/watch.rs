@@ -3,7 +3,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,6 @@ pub(crate) struct Health {
     lost: Mutex<Option<(usize, LostProcess)>>,
     /// This process is done.
     done: AtomicBool,
-    /// Bytes that were sent for searches.
-    pub(crate) sent: AtomicU64,
 }
 
 impl Health {

@@ -11,7 +11,7 @@ use crate::{LEFT_OUT, Question};
 /// There is none.
 pub enum Peer {}
 
-/// Nobody comes.
+/// The processes of a sweep; without clusters there are none.
 pub struct Joined {
     /// None.
     pub peers: Vec<Peer>,

@@ -113,7 +113,7 @@ impl Choices {
         self.steps
     }
 
-    /// Whether there are none.
+    /// Whether there are no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps == 0
@@ -169,7 +169,7 @@ impl fmt::Display for Named {
 /// What is wrong with a token, and after how many of its characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
-    /// How many characters are right.
+    /// Length of the valid prefix, in characters.
     pub at: usize,
     /// What is wrong then, as the end of "cannot replay: ".
     pub what: &'static str,

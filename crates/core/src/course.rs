@@ -95,7 +95,7 @@ impl Course {
         }
     }
 
-    /// How far it was when: by rising time, and never less than before.
+    /// Progress samples, ordered by time; counts never decrease.
     #[must_use]
     pub fn samples(&self) -> &[Sample] {
         &self.samples

@@ -72,7 +72,7 @@ pub use keep::Keep;
 pub use meter::Meter;
 pub use monitored::{Interleavings, Monitored, Seen, Which, interleavings, monitored};
 pub use reach::{Algorithm, reach, reach_kept, reach_together, reach_with_storage};
-pub use robust::overtakings::{Overtaken, Overtakings, delayed_run, overtakings, plainer_run};
+pub use robust::overtakings::{Overtaken, Overtakings, overtakings, plainer_run};
 pub use robust::triangular::{TriangularRaceFree, triangular_race_free};
 pub use robust::{
     Decide, Reordered, Robust, robust, robust_kept, robust_together, robust_with_storage,

@@ -107,12 +107,7 @@ impl Memories {
 
     /// Whether `value` may be stored at `loc`.
     pub(crate) fn check(&self, loc: u32, value: Value) -> Result<(), FailureKind> {
-        match self.ranges[loc as usize] {
-            Some((low, high)) if !(low..=high).contains(&value) => {
-                Err(FailureKind::OutOfRange(value))
-            }
-            _ => Ok(()),
-        }
+        in_range(self.ranges[loc as usize], value)
     }
 
     pub(crate) fn read(&self, mem: u32, loc: u32) -> Value {
@@ -294,4 +289,12 @@ impl Memories {
 /// The bit of a location in a mask; locations from 63 on share the last one.
 pub(crate) fn loc_bit(loc: u32) -> u64 {
     1 << loc.min(63)
+}
+
+/// Whether a location of this range may hold `value`.
+pub(crate) fn in_range(range: Option<(Value, Value)>, value: Value) -> Result<(), FailureKind> {
+    match range {
+        Some((low, high)) if !(low..=high).contains(&value) => Err(FailureKind::OutOfRange(value)),
+        _ => Ok(()),
+    }
 }

@@ -60,7 +60,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Some work was done that may have taken long: looks at the clock if it did.
-    pub fn long_work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
+    pub(crate) fn long_work(&mut self, usage: impl FnOnce() -> (u64, u64)) -> Result<(), Limit> {
         if self.last_look.elapsed() > LONG {
             self.until_look = 1;
         }

@@ -25,7 +25,7 @@ pub struct Client {
 }
 
 /// The most CPUs that a client may have.
-pub const MOST_CPUS: usize = 65536;
+pub(crate) const MOST_CPUS: usize = 65536;
 
 /// Why a client makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

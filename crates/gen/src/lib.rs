@@ -21,7 +21,7 @@ mod source;
 mod transactions;
 
 pub use bug::Bug;
-pub use client::{Client, ClientError, MOST_CPUS};
+pub use client::{Client, ClientError};
 pub use cycle::{Com, Cycle, CycleError, CycleSyntax, Dir, Edge, Event, FenceKind, critical};
 pub use generate::{GenError, generate};
 pub use hardware::{Layout, MOST_THREADS, record};

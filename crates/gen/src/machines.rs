@@ -14,7 +14,7 @@ const BUFFER: usize = 8;
 /// Which buffers the machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffers {
-    /// None.
+    /// No buffers: stores are atomic.
     Atomic,
     /// One per CPU.
     PerCpu,

@@ -84,7 +84,7 @@ enum Access {
     Asked,
     /// Not now, but something has been done about it.
     MadeRoom,
-    /// Not now.
+    /// It has to wait.
     Stall,
 }
 

@@ -168,7 +168,15 @@ fn stronger_run(
     let stronger = match model {
         HistoryModel::Cm | HistoryModel::Ccm => HistoryModel::Sc,
         HistoryModel::Wccm => HistoryModel::Tso,
-        _ => return Ok(None),
+        HistoryModel::Cc
+        | HistoryModel::Ccv
+        | HistoryModel::Coherence
+        | HistoryModel::Pso
+        | HistoryModel::Tso
+        | HistoryModel::Sc
+        | HistoryModel::PsoOwn
+        | HistoryModel::Lin
+        | HistoryModel::TsoRt => return Ok(None),
     };
     let chains = Chains::new(ops, Ppo::of(stronger));
     let Ok(extra) = coherence(&chains) else { return Ok(None) };

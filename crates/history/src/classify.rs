@@ -39,7 +39,7 @@ pub struct Defect {
 }
 
 /// The models, those first whose evidence may decide later ones.
-const STRONGEST_FIRST: [HistoryModel; 12] = [
+const STRONGEST_FIRST: [HistoryModel; HistoryModel::EVERY.len()] = [
     HistoryModel::Lin,
     HistoryModel::Sc,
     HistoryModel::TsoRt,
@@ -127,10 +127,7 @@ fn taken_over(
     others: &[Classified],
     effort: Effort,
 ) -> Option<Classified> {
-    let has_buffers = matches!(
-        model.without_time(),
-        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn
-    );
+    let has_buffers = model.is_relaxed() && !model.is_causal();
     others.iter().filter(|other| other.model != model).find_map(|other| {
         let evidence = other.answer.evidence.as_ref()?;
         let evidence = match &**evidence {

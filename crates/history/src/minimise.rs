@@ -309,11 +309,7 @@ impl Named<'_> {
         for edge in edges {
             let ends = [edge.from, edge.to];
             self.found.extend(ends.iter().filter(|&&end| initial_write_var(end).is_none()));
-            let relaxed = matches!(
-                self.model.without_time(),
-                HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Wccm
-            );
-            if relaxed
+            if self.model.is_relaxed()
                 && edge.why == Why::Po
                 && initial_write_var(edge.from).is_none()
                 && self.ops.kind(edge.from) == OpKind::Write

@@ -39,11 +39,36 @@ pub(crate) fn expand(paths: &[PathBuf], endings: &[&str]) -> Result<Vec<PathBuf>
             NoFiles(format!("failed to read the folder {}: {error}", path.display()))
         })?;
         if files.len() == before {
-            let (endings, folder) = (endings.join(" or ."), path.display());
-            return Err(NoFiles(format!("no .{endings} file in the folder {folder}")));
+            return Err(NoFiles(no_file(endings, path)));
         }
     }
     Ok(files)
+}
+
+/// What files with the ending of this one are, and which commands read them; nothing if several languages have it.
+#[must_use]
+pub fn read_by(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "wshist" | "axe" | "hist" | "plume" | "awdit" | "edn" => {
+            Some("a history, which `weakspot history` reads")
+        }
+        "wstrace" | "wslog" => Some("a log, which `weakspot monitor` and `weakspot serial` read"),
+        "litmus" => Some("a litmus test, which `weakspot litmus` reads"),
+        "weak" | "tso" | "rmm" => {
+            Some("a program, which `weakspot reach` and `weakspot robust` read")
+        }
+        _ => None,
+    }
+}
+
+/// That a folder has no file with one of these endings.
+#[must_use]
+pub fn no_file(endings: &[&str], folder: &Path) -> String {
+    let listed = match endings {
+        [many @ .., last] if !many.is_empty() => format!("{} or .{last}", many.join(", .")),
+        _ => endings.concat(),
+    };
+    format!("no .{listed} file in the folder {}", folder.display())
 }
 
 fn add_folder(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> std::io::Result<()> {

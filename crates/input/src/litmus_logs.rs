@@ -172,7 +172,7 @@ fn number(value: &str) -> String {
 /// How two logs differ about a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogDifference {
-    /// The same states, so many.
+    /// No difference: both have these many states.
     Same(usize),
     /// Only the first log has the test.
     OnlyFirst,

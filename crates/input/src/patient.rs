@@ -15,7 +15,7 @@ use crate::process::resident;
 /// What ends reading before a file does.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
-    /// It is time.
+    /// When reading has to end.
     pub at: Option<Instant>,
     /// Somebody has asked for an end.
     pub asked: fn() -> bool,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use weakspot_core::{Diagnostic, Limit, Limits, Span};
 use weakspot_lang::{COptions, Format, Parsed, Setting};
 
-use crate::folders::{self, NoFiles, is_stdin};
+use crate::folders::{self, NoFiles, is_stdin, read_by};
 use crate::process::resident;
 
 /// The endings of the files that hold programs.
@@ -189,10 +189,13 @@ impl Input {
             Some(format) => Some(format),
             None if stdin => None,
             None => {
-                return Err(Unread::Bad(Unreadable::new(
-                    "the ending names no input language: expected .litmus, .weak, .c, .txt, \
-                     .tso or .rmm, or --input-format",
-                )));
+                let why = "the ending names no input language";
+                let expected = match read_by(&self.path) {
+                    Some(commands) => format!("it is that of {commands}"),
+                    None => "expected .litmus, .weak, .c, .txt, .tso or .rmm, or --input-format"
+                        .to_owned(),
+                };
+                return Err(Unread::Bad(Unreadable::new(format!("{why}: {expected}"))));
             }
         };
         let bytes = match stdin {

@@ -2,6 +2,7 @@
 //! and the one way in which witnesses are written. Every question uses it, whatever it is about.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -12,7 +13,7 @@ use weakspot_core::{
     Verdict,
 };
 use weakspot_explore::NoAnswer;
-use weakspot_input::{Input, Loaded, Source, Unread};
+use weakspot_input::{Input, Loaded, PROGRAM_ENDINGS, Source, Unread, is_log, read_by};
 use weakspot_lang::Parsed;
 use weakspot_report::{
     Head, ModelName, ProgramResult, Refusal, Severity, Style, Witness, failure_diagnostic,
@@ -314,6 +315,13 @@ impl Job<'_, ProgramResult> {
                 self.refuse_models(None, &error.to_string(), None);
             }
             place => self.refuse_models(None, &error.message, place),
+        }
+        // Of programs, whoever reads them as well says what is to be done.
+        let path = Path::new(&self.file);
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let other = read_by(path).filter(|_| !is_log(path) && !PROGRAM_ENDINGS.contains(&ending));
+        if let Some(commands) = other {
+            self.answer.err += &format!("hint: the ending is that of {commands}\n");
         }
     }
 

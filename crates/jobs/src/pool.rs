@@ -14,10 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use weakspot_core::{Course, Limits, Progress, Snapshot};
 use weakspot_input::Input;
-use weakspot_report::{
-    NOTHING_TO_DRAW, draw_pictures, empty_picture, files_named, github, junit_of_objects, page,
-    sarif,
-};
+use weakspot_report::{NOTHING_TO_DRAW, Printed, files_named, page};
 
 pub use in_order::in_order;
 
@@ -187,13 +184,8 @@ pub(crate) fn print_all<I: Named, T: Send>(
         // Parts wait for who prints them, so that a reader who is slow does not fill memory.
         let (post, receiver) = mpsc::sync_channel(64);
         scope.spawn(move || work(post));
-        let mut said = Said {
-            exit: Exit::Holds,
-            results: Vec::new(),
-            objects: String::new(),
-            found: String::new(),
-            inputs: 0,
-        };
+        let mut said =
+            Said { exit: Exit::Holds, results: Vec::new(), objects: String::new(), inputs: 0 };
         let printed = print(inputs, (shared, time), receiver, &mut said);
         if printed.is_err() {
             interrupt::ask();
@@ -248,7 +240,6 @@ struct Said<T> {
     results: Vec<T>,
     /// For the page, and for a log that is written in the end.
     objects: String,
-    found: String,
     /// How many inputs that is all about.
     inputs: usize,
 }
@@ -262,7 +253,8 @@ fn print<I: Named, T>(
 ) -> std::io::Result<()> {
     let mut waiting: BTreeMap<usize, Vec<News<T>>> = BTreeMap::new();
     let mut line = ProgressLine::new(shared, time);
-    let mut is_drawn = false;
+    let mut printed = Printed::new(shared.format, TOOL);
+    let is_text = shared.format == OutputFormat::Text;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     loop {
         match receiver.recv_timeout(TICK) {
@@ -289,29 +281,16 @@ fn print<I: Named, T>(
                         if !part.err.is_empty() {
                             eprint!("{}", part.err);
                         }
-                        match shared.format {
-                            OutputFormat::Junit | OutputFormat::Sarif | OutputFormat::Svg => {
-                                said.found += &part.out;
+                        let text = printed.part(&part.out);
+                        let text = match is_text {
+                            true => terminal::fitted(&text, shared.ascii),
+                            false => signed(shared.format, &text),
+                        };
+                        if !terminal::write_answer(&mut out, &text)? {
+                            if is_text {
+                                writeln!(out, "... interrupted")?;
                             }
-                            OutputFormat::Dot | OutputFormat::Tex => {
-                                let drawn = draw_pictures(shared.format, &part.out);
-                                is_drawn |= !drawn.is_empty();
-                                out.write_all(drawn.as_bytes())?;
-                            }
-                            OutputFormat::Github => out.write_all(github(&part.out).as_bytes())?,
-                            OutputFormat::Text => {
-                                let text = terminal::fitted(&part.out, shared.ascii);
-                                if !terminal::write_answer(&mut out, &text)? {
-                                    writeln!(out, "... interrupted")?;
-                                    said.exit = said.exit.max(Exit::Unknown);
-                                }
-                            }
-                            format => {
-                                let text = signed(format, &part.out);
-                                if !terminal::write_answer(&mut out, &text)? {
-                                    said.exit = said.exit.max(Exit::Unknown);
-                                }
-                            }
+                            said.exit = said.exit.max(Exit::Unknown);
                         }
                     }
                     News::End(time) => {
@@ -332,19 +311,9 @@ fn print<I: Named, T>(
         line.show(said.inputs, inputs.len());
     }
     terminal::clear();
-    match shared.format {
-        OutputFormat::Junit => out.write_all(junit_of_objects(&said.found).as_bytes())?,
-        OutputFormat::Sarif => out.write_all(sarif(&TOOL, &said.found).as_bytes())?,
-        OutputFormat::Svg => {
-            let drawn = draw_pictures(shared.format, &said.found);
-            is_drawn |= !drawn.is_empty();
-            out.write_all(drawn.as_bytes())?;
-        }
-        _ => {}
-    }
-    // An empty file would look like a defect.
-    if !is_drawn && OutputFormat::PICTURES.contains(&shared.format) && said.exit != Exit::Bad {
-        out.write_all(empty_picture(shared.format).as_bytes())?;
+    out.write_all(printed.end().as_bytes())?;
+    if let Some(empty) = printed.empty_picture().filter(|_| said.exit != Exit::Bad) {
+        out.write_all(empty.as_bytes())?;
         if !shared.quiet {
             eprintln!("{NOTHING_TO_DRAW}");
         }

@@ -183,14 +183,10 @@ pub fn screen(color: When) -> Screen {
     if let Some(elsewhere) = ELSEWHERE.get() {
         return *elsewhere;
     }
-    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    let terminal = || terminal_size::terminal_size_of(std::io::stdout());
-    let width = typed.filter(|&columns| columns > 0);
-    let width = width.or_else(|| terminal().map(|(columns, _)| usize::from(columns.0)));
     Screen {
         color: colored(color, std::io::stdout().is_terminal()),
         color_of_errors: colored(color, std::io::stderr().is_terminal()),
-        width: width.unwrap_or(80),
+        width: known_width(std::io::stdout()).unwrap_or(80),
     }
 }
 
@@ -251,9 +247,7 @@ fn drawn(text: &str, width: usize) -> String {
 
 /// The columns of the terminal that standard error is.
 pub(crate) fn width() -> usize {
-    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok();
-    size.map(|size| usize::from(size.ws_col)).filter(|&n| n > 0).or_else(columns).unwrap_or(80)
+    known_width(std::io::stderr()).unwrap_or(80)
 }
 
 /// The columns that text may take: those that `COLUMNS` says, or those of a terminal. What goes
@@ -261,7 +255,8 @@ pub(crate) fn width() -> usize {
 fn known_width(stream: impl std::os::fd::AsFd) -> Option<usize> {
     let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let size = || rustix::termios::tcgetwinsize(stream).ok();
-    typed.or_else(|| size().map(|size| usize::from(size.ws_col))).filter(|&columns| columns > 0)
+    let typed = typed.filter(|&columns| columns > 0);
+    typed.or_else(|| size().map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0))
 }
 
 /// Text for people on standard output, in lines that fit; ASCII only if that is asked for, or the

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use weakspot_args::{Lines, SerialArgs};
 use weakspot_core::ThreadId;
-use weakspot_input::{Input, LOG_ENDINGS, PROGRAM_ENDINGS, Source, expand, expand_logs, is_log};
+use weakspot_input::{
+    Input, LOG_ENDINGS, PROGRAM_ENDINGS, Source, expand, expand_logs, is_log, no_file,
+};
 use weakspot_lang::Parsed;
 
 /// The inputs that are programs, and those that are logs. A folder stands for both.
@@ -28,7 +30,7 @@ pub fn sort(args: &SerialArgs) -> Result<(Vec<Input>, Vec<PathBuf>)> {
             let more_logs = expand_logs(folder).ok();
             if more.is_none() && more_logs.is_none() {
                 let endings = PROGRAM_ENDINGS.into_iter().chain(LOG_ENDINGS).collect::<Vec<_>>();
-                bail!("no .{} file in the folder {}", endings.join(" or ."), path.display());
+                bail!("{}", no_file(&endings, path));
             }
             programs.extend(more.into_iter().flatten());
             logs.extend(more_logs.into_iter().flatten());

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use weakspot_core::testing::{Rng, scaled};
-use weakspot_core::{BinOp, Drain, Expr, Fence, Instr, Model, Names, Observable, Program, UnOp};
+use weakspot_core::{Drain, Expr, Fence, Instr, Model, Names, Observable, Program, UnOp};
 
 use crate::{Diagnostic, Parsed};
 
@@ -162,35 +162,11 @@ pub(crate) fn show_expr(parsed: &Parsed, regs: &[String], expr: &Expr) -> String
         Expr::Unary(UnOp::ZeroExtend(bits), x) => format!("u{bits}({})", e(x)),
         Expr::Unary(UnOp::SignExtend(bits), x) => format!("i{bits}({})", e(x)),
         Expr::Unary(op, x) => format!("{op:?}({})", e(x)),
-        Expr::Binary(op, l, r) => format!("({} {} {})", e(l), symbol(*op), e(r)),
+        Expr::Binary(op, l, r) => format!("({} {} {})", e(l), op.symbol(), e(r)),
         Expr::Select(parts) => {
             let (c, yes, no) = &**parts;
             format!("({} ? {} : {})", e(c), e(yes), e(no))
         }
-    }
-}
-
-fn symbol(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Rem => "%",
-        BinOp::BitAnd => "&",
-        BinOp::BitOr => "|",
-        BinOp::BitXor => "^",
-        BinOp::Shl => "<<",
-        BinOp::Shr => ">>>",
-        BinOp::Sar => ">>",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-        BinOp::Lt => "<",
-        BinOp::Le => "<=",
-        BinOp::Gt => ">",
-        BinOp::Ge => ">=",
-        BinOp::And => "&&",
-        BinOp::Or => "||",
     }
 }
 

@@ -165,7 +165,7 @@ pub enum Message {
     Met {
         /// Where it is.
         place: Place,
-        /// Whose it is.
+        /// The thread of the access.
         thread: u16,
         /// The other thread, if there is one.
         other: Option<u16>,
@@ -301,7 +301,7 @@ impl TracedStep {
 
     /// Whether it is a store that no buffer holds back: it is in memory at once, after all that was in the buffer.
     #[must_use]
-    pub fn is_at_once(&self) -> bool {
+    pub(crate) fn is_at_once(&self) -> bool {
         self.kind == OpKind::Write && self.order == Order::SeqCst
     }
 
@@ -506,7 +506,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What may be missing.
+/// Writes a field that may be missing, `-` for `None`.
 fn or_none<T: fmt::Display>(it: Option<T>) -> String {
     it.map_or("-".to_owned(), |it| it.to_string())
 }
@@ -565,7 +565,7 @@ impl PlacedFence {
         })
     }
 
-    /// The fence by the places of its addresses.
+    /// Replaces the program addresses in a fence by source places.
     pub fn placed(extra: Extra, place: impl Fn(u64) -> Place) -> PlacedFence {
         match extra {
             Extra::Full(after, before) => PlacedFence::Full(place(after), place(before)),
@@ -598,7 +598,7 @@ fn list<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     if word == "-" { Some(Vec::new()) } else { word.split(',').map(read).collect() }
 }
 
-/// The same, written.
+/// Writes a list that [`list`] reads.
 fn joined<T: fmt::Display>(items: &[T]) -> String {
     let words: Vec<String> = items.iter().map(T::to_string).collect();
     if words.is_empty() { "-".to_owned() } else { words.join(",") }
@@ -617,7 +617,7 @@ fn model(word: &str) -> Option<Model> {
     Model::ALL.into_iter().find(|model| model.to_string() == word)
 }
 
-/// What may be `-`.
+/// Parses a field in which `-` means `None`.
 fn optional<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if word == "-" { Some(None) } else { read(word).map(Some) }
 }

@@ -33,11 +33,11 @@ pub enum Fence {
 /// How an instruction goes on. Displacements count from its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// With the one behind it.
+    /// The next instruction follows.
     Next,
-    /// With that, or this far away.
+    /// A conditional jump: the next instruction follows, or the one this far away.
     Branch(i32),
-    /// This far away.
+    /// A jump to the instruction this far away.
     Jump(i32),
     /// With a function, this far away if that is known, and then with the one behind it.
     Call(Option<i32>),
@@ -245,7 +245,7 @@ fn vector(map: u8, opcode: u8) -> Form {
 pub struct Update {
     /// The register that makes the address.
     pub base: Option<usize>,
-    /// Another one, and by what it is multiplied.
+    /// Index register and scale.
     pub index: Option<(usize, usize)>,
     /// What is added to them.
     pub offset: usize,

@@ -123,7 +123,7 @@ impl Monitor {
     }
 
     /// Pending stores that take more than this many bytes are forgotten.
-    pub const MOST_MEMORY: u64 = MAX_BYTES;
+    pub(crate) const MOST_MEMORY: u64 = MAX_BYTES;
 
     /// Whether older stores of runs had to be forgotten to bound memory, so that the form is now
     /// between [`Form::All`] and [`Form::Last`].

@@ -55,7 +55,7 @@ struct Node {
 const NONE: u32 = u32::MAX;
 /// More than this many stores are not remembered: 256 MiB.
 const MAX_NODES: usize = 1 << 24;
-/// That in bytes.
+/// [`MAX_NODES`] in bytes.
 pub(crate) const MAX_BYTES: u64 = (MAX_NODES * size_of::<Node>()) as u64;
 
 impl Runs {

@@ -9,6 +9,7 @@ mod answer;
 mod bench;
 mod course;
 mod exchange;
+mod format;
 mod history;
 mod json;
 mod page;
@@ -23,20 +24,22 @@ mod tables;
 mod text;
 mod transactional;
 mod transactions;
+mod writer;
 
-pub use answer::{Answer, Format, Head, ModelName};
+pub use answer::{Answer, Head, ModelName};
 pub use bench::plot::{Axis, Mark, Panel, Plot, plot_svg};
 pub use bench::programs::{
     BENCH_COLUMNS, BenchEnd, BenchRow, bench_head, bench_json, bench_program, bench_text,
 };
-pub use exchange::{TestEnd, github, junit_of_objects, sarif};
+pub use exchange::TestEnd;
+pub use format::{Format, Printed};
 pub use history::{
     HistoryAnswer, HistoryAnswers, HistoryFollowed, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
-    history_model_name, history_summary, history_summary_table, open_reads_note,
+    history_summary, history_summary_table, open_reads_note,
 };
 pub use json::{Refusal, SCHEMA, Tool, error_json, model_key, model_of_key};
 pub use page::{files_named, page, page_to_ask};
-pub use picture::{NOTHING_TO_DRAW, draw_pictures, empty_picture};
+pub use picture::NOTHING_TO_DRAW;
 pub use program::fence::{FenceAnswer, FenceLine};
 pub use program::litmus::{LitmusAnswer, LitmusCell, LitmusShown, observation};
 pub use program::on_cpu::{ModelStates, OnCpuAnswer};
@@ -58,12 +61,11 @@ pub use real::{
     unserializable_text,
 };
 pub use row::Row;
-pub use run::drawing::draw_run;
 pub use run::object::{
     ReadFrom, Run, RunArc, RunEnd, RunLate, RunLocation, RunStep, RunThread, RunValue, ScSays,
     StepKind,
 };
-pub use run::of_log::{RunValues, of_delay, of_log};
+pub use run::of_log::{RunValues, of_log};
 pub use run::of_schedule::run_of_schedule;
 pub use run::of_steps::{RealStep, of_steps};
 pub use selfcheck::{

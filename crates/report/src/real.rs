@@ -88,9 +88,9 @@ pub enum RealConsequence<'a> {
     },
     /// No failure came of it but those under SC.
     AsUnderSc,
-    /// That is not known.
+    /// The consequence is not known.
     Unknown,
-    /// Nobody has looked.
+    /// Consequences were not looked for.
     NotSought,
 }
 

@@ -88,13 +88,13 @@ static ARENA: arena::Arena = arena::Arena;
 
 /// What the library knows. Each part is described, and changed, in the file of its subject.
 pub(crate) struct Runtime {
-    /// What to do.
+    /// What the library is told to do.
     pub config: Config,
     /// What the current thread does with memory that only it touches.
     pub private: Private,
     /// The threads of the program.
     pub threads: Threads,
-    /// What they stand on.
+    /// The coroutines that the threads run on.
     pub coroutines: Coroutines,
     /// What they are about to do, and who says who goes on.
     pub scheduler: Scheduler,
@@ -184,7 +184,7 @@ const _: () = assert!(size_of::<Home>() <= arena::FIRST_SIZE);
 /// before its `main` or between executions.
 pub(crate) static LIVE: AtomicBool = AtomicBool::new(false);
 
-/// Whether there is a runtime.
+/// Whether the runtime is in its place.
 static READY: AtomicBool = AtomicBool::new(false);
 
 /// The right to use the runtime, and to switch to other threads of the program.

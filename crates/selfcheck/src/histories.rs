@@ -94,7 +94,7 @@ fn disagreement(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Option<Str
 
 fn questions(ops: &History, compared: &mut u64, stop: Stop<'_>) -> Result<(), String> {
     let mut verdicts = Vec::new();
-    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
+    for model in HistoryModel::EVERY {
         let verdict = verdict(ops, model, compared, stop)?;
         verdicts.push((model, verdict));
     }
@@ -129,9 +129,8 @@ fn witnesses(
 ) -> Option<Disagreement> {
     let of_file = |ops: &History| text(ops).and_then(|text| Some((read(&text)?, text)));
     let (ops, text) = of_file(ops).filter(|(ops, _)| ops.len() <= SMALL)?;
-    let models: Vec<HistoryModel> = HistoryModel::ALL
+    let models: Vec<HistoryModel> = HistoryModel::EVERY
         .into_iter()
-        .chain(HistoryModel::OTHERS)
         .filter(|model| !model.has_real_time() || ops.has_times())
         .collect();
     let model = models[rng.below(models.len())];

@@ -38,7 +38,7 @@ pub enum Stop {
     HasCommits,
     /// It has to be followed again from the beginning, because a location cuts others.
     Cut,
-    /// It makes no sense.
+    /// The log is inconsistent.
     Bad(BadLog),
 }
 

@@ -171,7 +171,7 @@ impl Online {
     }
 
     /// From now on transactions are not remembered.
-    pub fn forget_order(&mut self) {
+    pub(crate) fn forget_order(&mut self) {
         self.graph.order = None;
     }
 
@@ -239,7 +239,7 @@ impl Online {
 
     /// The events that a cycle may come to lead through, those to come aside.
     #[must_use]
-    pub fn live_events(&self) -> Vec<u64> {
+    pub(crate) fn live_events(&self) -> Vec<u64> {
         let touches = touches(&self.threads, &self.vars);
         let live = touches.filter(|touch| self.graph.is_there(touch.node));
         let mut events: Vec<u64> = live.map(|touch| touch.event).collect();

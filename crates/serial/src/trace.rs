@@ -35,7 +35,7 @@ pub struct TraceAnswer {
     pub verdict: Verdict,
     /// Why; `None` when the verdict is unknown.
     pub evidence: Option<TraceEvidence>,
-    /// Who found out.
+    /// The stage that decided.
     pub decided_by: TraceStage,
 }
 

@@ -21,7 +21,7 @@ pub(crate) type Parse = fn(&str, &mut Names, &mut LogBatch) -> Result<Line, Faul
 /// What a line was.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Nothing that happened.
+    /// A line without an event.
     Empty,
     /// An event.
     Event,

@@ -32,7 +32,7 @@ enum Encoder {
 
 /// A `.wslog` that is written on.
 pub struct Resumed {
-    /// What writes on.
+    /// The writer, positioned at the end.
     pub writer: LogWriter<File>,
     /// The names that the last trace has so far. New ones come behind them.
     pub tables: LogTables,

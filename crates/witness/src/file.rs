@@ -37,7 +37,7 @@ pub fn input_hash(input: &[u8]) -> String {
 pub struct InputHash(u64);
 
 impl InputHash {
-    /// Of nothing.
+    /// The hash of no bytes.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "there is nothing that it could be by default")]
     pub fn new() -> InputHash {

@@ -37,7 +37,7 @@ impl Object {
         &mut self.0
     }
 
-    /// The text.
+    /// Closes the object and returns its text.
     #[must_use]
     pub fn end(mut self) -> String {
         self.0.push('}');

@@ -33,7 +33,7 @@ fn bounds(typed: &typed::Bounds) -> Bounds {
 pub struct CertifyArgs {
     /// An input and its witness, or inputs and witnesses.
     pub files: Vec<PathBuf>,
-    /// Whether what is said is JSON.
+    /// Print JSON.
     pub json: bool,
     /// How much is looked at by definition, if not as much as is usual for the kind of input.
     pub max_states: Option<usize>,
@@ -131,7 +131,12 @@ pub(super) fn convert(typed: typed::Convert) -> Result<ConvertArgs, Usage> {
     let typed::Convert { input, place, output, input_format, format, quiet } = typed;
     let output = match (place, output) {
         (Some(output), None) | (None, Some(output)) => output,
-        (None, None) => return Err(Usage("expected OUTPUT, which may be `-`".to_owned())),
+        (None, None) => {
+            return Err(Usage(
+                "expected two files, as in `weakspot convert INPUT OUTPUT`; OUTPUT may be `-`"
+                    .to_owned(),
+            ));
+        }
         (Some(_), Some(_)) => return Err(Usage("expected one OUTPUT, not two".to_owned())),
     };
     Ok(ConvertArgs { input, output, from: input_format, to: format, quiet })

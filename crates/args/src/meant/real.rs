@@ -19,6 +19,8 @@ pub struct CompilerArgs {
 #[derive(Debug)]
 pub struct RunProgramArgs {
     pub command: Vec<OsString>,
+    /// An argument of the program that looks as if it were for `weakspot run`.
+    pub doubtful: Option<String>,
     pub run: RunArgs,
 }
 
@@ -45,7 +47,7 @@ pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
         )?;
     }
     run.shared.checkpoint = kept;
-    Ok(RunProgramArgs { command, run })
+    Ok(RunProgramArgs { command, doubtful: None, run })
 }
 
 #[derive(Debug)]

@@ -156,8 +156,8 @@ pub(crate) struct Convert {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Gen {
     Family(Family),
-    History(History),
-    Litmus(Litmus),
+    History(GenHistory),
+    Litmus(GenLitmus),
 }
 
 /// A litmus test from a cycle of accesses, or all tests up to a size.
@@ -174,7 +174,7 @@ fence MFencedWR or SFencedWW) or to the same (PosWR, ...), and communication
 with another thread (Rfe, Fre, Coe or Wse) or within one (Rfi, Fri, Coi). A
 comment in each test says which models allow it."
 )]
-pub(crate) struct Litmus {
+pub(crate) struct GenLitmus {
     /// The steps of the cycle.
     #[arg(value_name = "STEP")]
     pub(crate) steps: Vec<String>,
@@ -240,7 +240,7 @@ each variable no value is written twice. History number i is that of the seed
 plus i; the same seed, the same history. With --transactions it is one history
 of a database, in the format of Plume unless FILE or --format says otherwise."
 )]
-pub(crate) struct History {
+pub(crate) struct GenHistory {
     /// Who runs the clients; --list tells which there are [default: atomic].
     #[arg(long, value_name = "SOURCE", hide_possible_values = true,
         value_parser = clap::builder::PossibleValuesParser::new(Source::ALL.map(Source::key)))]

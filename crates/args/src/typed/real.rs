@@ -47,7 +47,7 @@ of steps that do not conflict. What the program reads from the outside (files,
 time, random numbers) should not change.",
     mut_arg("format", |a| a.value_parser(explored())),
     mut_arg("threads", |a| a.help(
-        "How many of the program explore it at a time; by default one per processor. The answer is the same"
+        "Copies of the program that explore it in parallel; by default one per processor. The answer is the same"
     ))
 )]
 pub(crate) struct Run {
@@ -135,7 +135,7 @@ run`; an exit code that is not 0 is a failure, too. Options of `cargo run` are
 taken, too, in any order; after `--` come arguments of the program.",
     mut_arg("format", |a| a.value_parser(explored())),
     mut_arg("threads", |a| a.help(
-        "How many of the program explore it at a time; by default one per processor. The answer is the same"
+        "Copies of the program that explore it in parallel; by default one per processor. The answer is the same"
     ))
 )]
 pub(crate) struct CargoRun {
@@ -174,13 +174,13 @@ pub(crate) struct Explore {
     /// Which executions, and in which order [default: auto].
     #[arg(long, value_name = "STRATEGY")]
     pub(crate) strategy: Option<RunStrategy>,
-    /// At most this many times a thread is stopped that could go on.
+    /// At most this many preemptions: a thread stops that could go on.
     #[arg(long, value_name = "K")]
     pub(crate) preemptions: Option<u32>,
     /// random, pct: the seed of the schedules [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// pct: how many steps have to come in the wrong order for what is sought [default: 3].
+    /// pct: the depth of the bug, how many orders between steps it needs [default: 3].
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<usize>,
     /// Execute only the schedule that a finding came with: its number, or the schedule itself.
@@ -192,8 +192,8 @@ pub(crate) struct Explore {
     /// At most this many steps per execution, once a second thread was started [default: 100000].
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u64>,
-    /// Take a thread to wait that has read the same this many times, although it does not
-    /// do exactly the same again [default: 32].
+    /// Treat a thread as waiting after it has read the same values this many times, although it
+    /// does not do exactly the same again [default: 32].
     #[arg(long, value_name = "N")]
     pub(crate) spins: Option<u32>,
     /// Stop at the first finding.
@@ -211,7 +211,7 @@ pub(crate) struct Explore {
     /// Run the program in a new, empty folder, which is also its TMPDIR, and remove that afterwards.
     #[arg(long)]
     pub(crate) scratch: bool,
-    /// Who sleeps, or waits for some time, goes on only when nobody else can, in the order of deadlines.
+    /// A thread that sleeps, or waits with a timeout, goes on only when no other can, in the order of deadlines.
     #[arg(long)]
     pub(crate) virtual_time: bool,
     /// Freed memory is given out again, so that a program may meet an address twice.

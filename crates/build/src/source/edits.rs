@@ -3,25 +3,25 @@
 use super::tokens::TokenKind;
 use super::{Source, SourceLanguage, Statement};
 
-/// Which fence.
+/// The kinds of fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FenceKind {
     /// Full: no later access is done before an earlier one.
     Full,
-    /// Between stores.
+    /// A store-store fence.
     StoreStore,
 }
 
 /// The order that an atomic operation should have at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {
-    /// Of a load.
+    /// An acquire load.
     Acquire,
-    /// Of a store.
+    /// A release store.
     Release,
-    /// Of an update.
+    /// An acquire-release update.
     AcqRel,
-    /// Of a store.
+    /// A sequentially consistent store.
     SeqCst,
 }
 
@@ -39,7 +39,7 @@ pub struct OrderChange {
 pub enum Edit {
     /// A statement that is a fence, where [`Statement`] says that one can be put.
     Fence(usize, FenceKind),
-    /// Another order.
+    /// A stronger memory order.
     Order(OrderChange),
 }
 

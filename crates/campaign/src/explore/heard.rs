@@ -10,7 +10,7 @@ use crate::explore::findings::{DOUBTED, Failure, Findings, Overtaking, Seen, Uns
 use crate::question::always_counts;
 use crate::{Control, SoFar, Until};
 
-/// What was heard.
+/// What the messages of a worker have said so far.
 pub(crate) struct Heard {
     /// Mapped files: first byte, end, path.
     pub(crate) modules: Vec<(u64, u64, String)>,
@@ -42,9 +42,9 @@ pub(crate) struct Heard {
     pub(crate) steps: u64,
     /// How many executions had no preemption, one, two, ...
     pub(crate) by_preemptions: Vec<u64>,
-    /// Who met whom where.
+    /// Accesses by place and thread, with conflicting ones of other threads.
     pub(crate) met: Contacts,
-    /// How it ended.
+    /// Why the exploration ended; `None` if it did not say.
     pub(crate) done: Option<String>,
     pub(crate) defect: Option<String>,
     /// How many pieces of memory were known to be shared before.
@@ -109,8 +109,7 @@ impl Heard {
         self
     }
 
-    /// What several heard who explored parts of a whole. Executions are counted in the order of the parts:
-    /// `first` says which one of all it was that was a certain one of whoever heard of it.
+    /// Merges the results of workers. `first` maps (worker, local execution number) to the global number.
     pub(crate) fn joined(all: Vec<Heard>, first: &dyn Fn(usize, u64) -> u64) -> Heard {
         let mut all = all.into_iter();
         let mut joined = all.next().unwrap_or_else(|| Heard::nothing(0));

@@ -44,7 +44,7 @@ pub(crate) struct Call {
     key: String,
     /// What each part led to, in their order, and in how many executions.
     pub(crate) parts: Vec<(String, u64)>,
-    /// Those who explored them.
+    /// What the workers that explored the parts have exchanged.
     pub(crate) workers: Vec<Exchange>,
     /// Whether it came to its end; then, whether all parts have to be made again.
     pub(crate) ended: Option<bool>,

@@ -64,7 +64,7 @@ pub(crate) fn follow(
     }
 }
 
-/// How the whole has ended.
+/// Why an exploration by several workers has ended; `None` if a worker has not ended.
 fn ended(parts: &Parts, plan: &Plan, heard: &[Heard]) -> Option<String> {
     let done = |how: &str| heard.iter().any(|h| h.done.as_deref() == Some(how));
     let how = match () {
@@ -96,7 +96,7 @@ fn joined(heard: Vec<Heard>, shared: &Shared, parts: &Parts) -> Heard {
 /// The clock and the progress line of one of several.
 struct Together<'a> {
     control: &'a dyn Control,
-    /// How far the others are.
+    /// How far the other workers are, together.
     before: SoFar,
 }
 

@@ -41,7 +41,7 @@ pub struct Locks {
 /// What compilers call for what is done with the words of locks.
 const ANNOUNCED: [&str; 3] =
     ["__tsan_atomic32_load", "__tsan_atomic32_compare_exchange_val", "__tsan_atomic32_exchange"];
-/// What they call for additions.
+/// Functions that compilers call for atomic additions and subtractions.
 const ADDITIONS: [&str; 8] = [
     "__tsan_atomic8_fetch_add",
     "__tsan_atomic8_fetch_sub",
@@ -186,7 +186,7 @@ fn begins(file: &ElfFile64<'_>) -> HashSet<u64> {
 struct Slots {
     /// Where it keeps the addresses of those that announce what is done with words of locks.
     announced: Vec<u64>,
-    /// The same of additions.
+    /// Where it keeps the addresses of those that announce additions.
     additions: Vec<u64>,
     /// Small pieces of code that jump to what a slot holds.
     stubs: HashMap<u64, u64>,

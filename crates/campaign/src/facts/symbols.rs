@@ -44,7 +44,7 @@ struct File {
 #[derive(PartialEq, Eq, Hash)]
 struct Version(u64, u64, u64, i64, i64);
 
-/// So many files are remembered.
+/// Maximum number of files that are remembered.
 const MOST_FILES: usize = 16;
 
 thread_local! {
@@ -381,7 +381,20 @@ pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
     let shown = program.display();
     let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(|_| {
-        let expected = "expected one that `weakspot cc` made";
+        let compiler = match program.extension().and_then(|ending| ending.to_str()) {
+            Some("c") => Some("cc"),
+            Some("cc" | "cpp" | "cxx") => Some("c++"),
+            _ => None,
+        };
+        let expected = match compiler {
+            Some(compiler) => {
+                let source = program.strip_prefix(".").unwrap_or(program);
+                let made = source.with_extension("");
+                let (source, made) = (source.display(), made.display());
+                format!("compile it first: weakspot {compiler} -g -pthread '{source}' -o '{made}'")
+            }
+            None => "expected one that `weakspot cc` made".to_owned(),
+        };
         Error::new(format!("{shown} is no compiled program; {expected}"))
     })?;
     let mut names = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok());

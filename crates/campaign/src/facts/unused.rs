@@ -6,8 +6,8 @@
 
 use weakspot_live::x86::{Effect, Flow, instruction, result};
 
-/// Whether the result of a call is not used, in the code of a function from an address on, with the address behind the call.
-/// `begins`: whether a function begins at an address.
+/// Whether the result of the call that returns to address `after` is unused. `code` is the function, loaded at address
+/// `start`; `begins` says whether a function begins at an address.
 pub(crate) fn is_unused(
     (code, start): (&[u8], u64),
     after: u64,

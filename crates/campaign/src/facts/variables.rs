@@ -143,8 +143,8 @@ impl Variables {
         if let [name] = &names[..] { Some(name.clone()) } else { None }
     }
 
-    /// The types that so many bytes may have which a pointer with this name points to. Types of several units may
-    /// be the same.
+    /// The types that `all` bytes behind a pointer of this name may have: the type that it points to, or several of
+    /// them in a row. Each compilation unit contributes its own copy of a type.
     fn kinds_of(&self, pointer: &str, all: u64) -> Vec<TypeAt> {
         let pointers = self.pointers.get_or_init(|| self.find_pointers());
         let kinds = pointers.get(pointer).map_or(&[][..], Vec::as_slice);

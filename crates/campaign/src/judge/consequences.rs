@@ -81,7 +81,7 @@ impl Sought {
 
 /// A failure that is not there under SC.
 struct Found {
-    /// By its number.
+    /// The number of the failure.
     failure: usize,
     /// Which stores were late in it.
     late: Vec<Place>,

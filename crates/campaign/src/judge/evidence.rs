@@ -10,7 +10,7 @@ use crate::{Answer, Shown, ShownFailure};
 pub enum Unconfirmed {
     /// What was executed is something else.
     Otherwise(String),
-    /// Not everything could be executed.
+    /// A limit was reached before everything was executed, or decided, again.
     Unknown(String),
 }
 

@@ -466,7 +466,7 @@ impl Shower<'_> {
         }
     }
 
-    /// The same with their source.
+    /// The steps to show for `items`, with their source lines.
     fn shown(&mut self, traced: &Traced, items: &[Item], about: About) -> Vec<ShownStep> {
         let (frees, reaches) = (frees(traced), reaches(&traced.steps));
         let shown = |item: &Item| match *item {

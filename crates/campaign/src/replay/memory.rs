@@ -25,7 +25,7 @@ pub(crate) enum Item {
 pub(crate) struct About {
     /// The use of what is not there.
     pub(crate) misused: Option<usize>,
-    /// What it was gone by.
+    /// The change of memory that ended it, such as a call of `free`.
     pub(crate) gone: Option<usize>,
     /// Its allocation.
     pub(crate) made: Option<usize>,
@@ -105,7 +105,7 @@ pub(crate) fn about(failure: &Failure, traced: &Traced) -> About {
 }
 
 impl About {
-    /// Whether it is about this.
+    /// Whether an item is one of these changes of memory.
     pub(crate) fn shows(&self, item: Item) -> bool {
         matches!(item, Item::Memory(j) if self.holds(j))
     }

@@ -52,14 +52,14 @@ impl Owners {
 pub(crate) struct Names<'a> {
     symbols: &'a Symbols,
     threads: HashMap<u16, String>,
-    /// By rising address.
+    /// Blocks of the heap, sorted by address.
     blocks: Vec<(Block, OnceName)>,
     owners: &'a Owners,
     /// The variables of each function that owns some.
     owned: Vec<OnceCell<Vec<Local>>>,
     /// By name: the addresses that it was given to.
     given: RefCell<HashMap<String, Vec<u64>>>,
-    /// What was asked for before.
+    /// Cached names of local variables.
     locals: RefCell<HashMap<(u64, u64), Option<String>>>,
     sources: RefCell<Lines>,
 }

@@ -65,7 +65,7 @@ pub struct Linked {
 }
 
 impl Linked {
-    /// Nothing.
+    /// No archives and no assembly.
     #[must_use]
     pub fn nothing() -> Linked {
         Linked { archives: Vec::new(), assembly: Vec::new() }

@@ -33,7 +33,7 @@ end
 #[derive(Clone, Debug)]
 pub struct Stop {
     config: Config,
-    /// What is there.
+    /// What happens at the stop, in words.
     what: String,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn stop(
 
 enum Stopping {
     Late,
-    /// It could be late.
+    /// The store may be delayed, but was not yet.
     Undelayed,
     Last,
 }
@@ -121,7 +121,7 @@ impl Child<'_> {
         if let Some(folder) = &self.program.folder {
             gdb.current_dir(folder);
         }
-        // Nobody needs what the library says; but if nobody hears it, it goes.
+        // Drain the pipe: the runtime would block on a full one, and die of SIGPIPE on a closed one.
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while reader.read(&mut buffer).is_ok_and(|len| len > 0) {}

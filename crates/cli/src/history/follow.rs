@@ -204,7 +204,7 @@ impl Followed<'_> {
             if self.args.shared.quiet {
                 continue;
             }
-            let names = new.into_iter().map(weakspot_report::history_model_name);
+            let names = new.into_iter().map(HistoryModel::name);
             self.job.answer.err += &format!(
                 "note: {}: the first {} operations violate {}, unless a value that was read is written again \
                  later; `--distinct-values` says that none is\n",

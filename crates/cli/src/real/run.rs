@@ -56,6 +56,15 @@ pub(crate) struct Outcome {
 
 /// Explores a program and says what was found.
 pub(crate) fn run(args: &RunProgramArgs) -> Result<Exit> {
+    if let (Some(option), Some(program)) = (&args.doubtful, args.command.first())
+        && !args.run.shared.quiet
+    {
+        let program = program.display();
+        eprintln!(
+            "note: `{option}` goes to {program}: options of `weakspot run` come before the program \
+             (`weakspot run -- {program} ...` if that is meant)"
+        );
+    }
     Ok(explore(&args.run, &[Subject::program(args.command.clone())])?.0)
 }
 

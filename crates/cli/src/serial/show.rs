@@ -154,7 +154,7 @@ impl Asked<'_> {
 enum Again<'a> {
     Kept(&'a [LogEvent]),
     File(TraceOf<'a>),
-    /// They came through a pipe.
+    /// They cannot be read again, because they came through a pipe.
     Gone,
 }
 

@@ -190,7 +190,7 @@ struct Clocks {
     threads: BTreeMap<u16, Clock>,
     /// Per location what happens before, or is, a write to it.
     writes: BTreeMap<u32, Clock>,
-    /// The same for reads.
+    /// Per location what happens before, or is, a read of it.
     reads: BTreeMap<u32, Clock>,
 }
 

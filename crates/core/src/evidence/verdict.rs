@@ -73,7 +73,7 @@ pub enum Limit {
     Memory(u64),
     /// A store buffer was full: stores had to wait that on the real machine would not.
     Buffer {
-        /// Whose buffer.
+        /// The thread that owns the buffer.
         thread: ThreadId,
         /// How many stores it held.
         entries: usize,
@@ -84,9 +84,9 @@ pub enum Limit {
     Interrupted,
     /// One of several processes that search together was lost.
     Process {
-        /// Which one.
+        /// The number of the lost process.
         process: usize,
-        /// How.
+        /// How it was lost.
         why: LostProcess,
     },
     /// The input ends in the middle of something; all before this many bytes was read.

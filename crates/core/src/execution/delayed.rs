@@ -72,7 +72,7 @@ struct Replay<'a> {
     memory: Vec<Option<usize>>,
     /// Each thread's pending stores, oldest first.
     pending: HashMap<u16, Pending>,
-    /// The same for each cell.
+    /// Pending stores by thread and cell, oldest first.
     queues: HashMap<(u16, usize), VecDeque<usize>>,
     /// The store-store fences of each thread so far.
     fences: HashMap<u16, usize>,

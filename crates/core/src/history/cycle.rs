@@ -69,7 +69,7 @@ impl<'a> Cycles<'a> {
         let time = model.has_real_time().then(|| RealTime::of(ops));
         let model = model.without_time();
         let mut barriers = Vec::new();
-        if is_relaxed(model) {
+        if model.is_relaxed() {
             let mut count = 0;
             barriers.extend((0..ops.len() as u32).map(|op| {
                 let before = count;
@@ -126,10 +126,19 @@ impl<'a> Cycles<'a> {
         if edges.is_empty() {
             return Err("a path without edges");
         }
-        let has_relation = match (within, self.model) {
-            (Within::Local, HistoryModel::Coherence) => true,
-            (Within::Local, model) => is_relaxed(model),
-            (Within::Global, model) => model != HistoryModel::Coherence,
+        let has_relation = match self.model {
+            HistoryModel::Coherence => within == Within::Local,
+            HistoryModel::Wccm
+            | HistoryModel::Pso
+            | HistoryModel::PsoOwn
+            | HistoryModel::Tso
+            | HistoryModel::TsoRt => true,
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Sc
+            | HistoryModel::Lin => within == Within::Global,
         };
         if !has_relation {
             return Err("the model has only one relation");
@@ -160,7 +169,7 @@ impl<'a> Cycles<'a> {
     fn is_chosen(&self, edge: &HistoryEdge, literal: i32) -> bool {
         let index = (literal.unsigned_abs() as usize).wrapping_sub(1);
         let pair = if literal > 0 { (edge.from, edge.to) } else { (edge.to, edge.from) };
-        !is_causal(self.model) && self.pairs.get(index) == Some(&pair)
+        !self.model.is_causal() && self.pairs.get(index) == Some(&pair)
     }
 
     fn is_op(&self, node: u32) -> bool {
@@ -189,7 +198,7 @@ impl<'a> Cycles<'a> {
         }
         match within {
             Within::Local => ops.kind(a) != OpKind::Fence && accesses(b, ops.var(a)),
-            Within::Global if !is_relaxed(self.model) => true,
+            Within::Global if !self.model.is_relaxed() => true,
             Within::Global => {
                 let waits = self.barriers[b as usize] > self.barriers[a as usize];
                 let may_change = match (ops.kind(a), ops.kind(b)) {
@@ -213,7 +222,7 @@ impl<'a> Cycles<'a> {
     fn is_rt(&self, a: u32, b: u32) -> bool {
         let Some(time) = &self.time else { return false };
         let is_known = self.is_op(a) && self.is_op(b) && time.is_before(a, b);
-        is_known && !(is_relaxed(self.model) && self.ops.kind(a) == OpKind::Write)
+        is_known && !(self.model.is_relaxed() && self.ops.kind(a) == OpKind::Write)
     }
 
     fn is_rf(&self, w: u32, r: u32, within: Within) -> bool {
@@ -221,7 +230,7 @@ impl<'a> Cycles<'a> {
             return false;
         }
         let only_external = match within {
-            Within::Global => is_relaxed(self.model),
+            Within::Global => self.model.is_relaxed(),
             Within::Local => self.model == HistoryModel::Wccm,
         };
         !only_external || !self.is_op(w) || self.is_external(r)
@@ -266,7 +275,7 @@ impl<'a> Cycles<'a> {
             Rule::Ordered if ends_in_write => (start, end),
             Rule::Ordered => return Err("the path does not lead to a write of the variable"),
         };
-        let stage = match is_causal(self.model) {
+        let stage = match self.model.is_causal() {
             true => self.stage(derivation, derived, x)?,
             false => Stage::After,
         };
@@ -334,7 +343,15 @@ impl<'a> Cycles<'a> {
                 let first = used.clone().next().map(|u| u.stage);
                 used.all(|u| is_own(u) && Some(u.stage) == first)
             }
-            _ => true,
+            HistoryModel::Ccm
+            | HistoryModel::Wccm
+            | HistoryModel::Coherence
+            | HistoryModel::Pso
+            | HistoryModel::Tso
+            | HistoryModel::Sc
+            | HistoryModel::PsoOwn
+            | HistoryModel::Lin
+            | HistoryModel::TsoRt => true,
         };
         allowed.then_some(()).ok_or("the model allows such a cycle")
     }
@@ -357,22 +374,4 @@ fn is_barrier(ops: &History, model: HistoryModel, op: u32) -> bool {
         OpKind::Update => model != HistoryModel::PsoOwn,
         OpKind::Read | OpKind::Write => false,
     }
-}
-
-fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(
-        model,
-        HistoryModel::Wccm | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Tso
-    )
-}
-
-fn is_causal(model: HistoryModel) -> bool {
-    matches!(
-        model,
-        HistoryModel::Cc
-            | HistoryModel::Ccv
-            | HistoryModel::Cm
-            | HistoryModel::Ccm
-            | HistoryModel::Wccm
-    )
 }

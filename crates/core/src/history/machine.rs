@@ -41,7 +41,14 @@ pub fn machine_run(
     let buffered = match model {
         HistoryModel::Sc => false,
         HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn => true,
-        _ => return None,
+        HistoryModel::Lin
+        | HistoryModel::TsoRt
+        | HistoryModel::Coherence
+        | HistoryModel::Cc
+        | HistoryModel::Ccv
+        | HistoryModel::Cm
+        | HistoryModel::Ccm
+        | HistoryModel::Wccm => return None,
     };
     if ops.len() > 128 {
         return None;

@@ -290,37 +290,73 @@ impl History {
     }
 }
 
-/// The models that a history may satisfy, from causal to sequential consistency, and coherence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum HistoryModel {
+/// Defines the models, each with its key and its name, so that no list of them forgets one.
+macro_rules! models {
+    ($($(#[$doc:meta])* $model:ident $key:literal $name:literal,)*) => {
+        /// The models that a history may satisfy, from causal to sequential consistency, and coherence.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum HistoryModel {
+            $($(#[$doc])* $model,)*
+        }
+
+        impl HistoryModel {
+            /// Every model.
+            pub const EVERY: [HistoryModel; [$($key),*].len()] = [$(HistoryModel::$model),*];
+
+            /// The model as it is written in options and JSON.
+            #[must_use]
+            pub fn key(self) -> &'static str {
+                match self {
+                    $(HistoryModel::$model => $key,)*
+                }
+            }
+
+            /// The model as it is written in text.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(HistoryModel::$model => $name,)*
+                }
+            }
+        }
+    };
+}
+
+models! {
     /// Causal consistency.
-    Cc,
+    Cc "cc" "CC",
     /// Causal convergence.
-    Ccv,
+    Ccv "ccv" "CCv",
     /// Causal memory.
-    Cm,
+    Cm "cm" "CM",
     /// Convergent causal memory.
-    Ccm,
+    Ccm "ccm" "CCM",
     /// Weak convergent causal memory.
-    Wccm,
+    Wccm "wccm" "wCCM",
     /// Cache coherence: sequential consistency of each variable by itself.
-    Coherence,
+    Coherence "coherence" "coherence",
     /// Partial store order.
-    Pso,
+    Pso "pso" "PSO",
     /// Total store order.
-    Tso,
+    Tso "tso" "TSO",
     /// Sequential consistency.
-    Sc,
+    Sc "sc" "SC",
     /// Partial store order where an atomic update waits for earlier writes to its own variable
     /// only.
-    PsoOwn,
+    PsoOwn "pso-own" "PSO-own",
     /// Linearizability: sequential consistency where what ended before another operation began comes
     /// first.
-    Lin,
+    Lin "lin" "linearizability",
     /// Total store order where each operation is done between its beginning and its end; what it
     /// writes may reach memory later.
-    TsoRt,
+    TsoRt "tso-rt" "TSO-rt",
 }
+
+/// Each model is asked about without being named, or only if it is.
+const _: () = assert!(
+    HistoryModel::ALL.len() + HistoryModel::OTHERS.len() == HistoryModel::EVERY.len(),
+    "a model is in neither list"
+);
 
 impl HistoryModel {
     /// Those that are asked about unless somebody says otherwise: all but PSO-own, and but those that
@@ -353,32 +389,60 @@ impl HistoryModel {
         match self {
             HistoryModel::Lin => HistoryModel::Sc,
             HistoryModel::TsoRt => HistoryModel::Tso,
-            _ => self,
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Wccm
+            | HistoryModel::Coherence
+            | HistoryModel::Pso
+            | HistoryModel::Tso
+            | HistoryModel::Sc
+            | HistoryModel::PsoOwn => self,
+        }
+    }
+
+    /// Whether it is one of the causal models, of which a history without a cycle of a certain kind satisfies it.
+    #[must_use]
+    pub fn is_causal(self) -> bool {
+        match self {
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Wccm => true,
+            HistoryModel::Coherence
+            | HistoryModel::Pso
+            | HistoryModel::Tso
+            | HistoryModel::Sc
+            | HistoryModel::PsoOwn
+            | HistoryModel::Lin
+            | HistoryModel::TsoRt => false,
+        }
+    }
+
+    /// Whether a read may take effect before an earlier write of its thread, to all variables together.
+    #[must_use]
+    pub fn is_relaxed(self) -> bool {
+        match self {
+            HistoryModel::Wccm
+            | HistoryModel::Pso
+            | HistoryModel::PsoOwn
+            | HistoryModel::Tso
+            | HistoryModel::TsoRt => true,
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Coherence
+            | HistoryModel::Sc
+            | HistoryModel::Lin => false,
         }
     }
 
     /// The model with this [`key`](HistoryModel::key).
     #[must_use]
     pub fn from_key(key: &str) -> Option<HistoryModel> {
-        HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS).find(|m| m.key() == key)
-    }
-
-    /// The model as it is written in options and JSON.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            HistoryModel::Cc => "cc",
-            HistoryModel::Ccv => "ccv",
-            HistoryModel::Cm => "cm",
-            HistoryModel::Ccm => "ccm",
-            HistoryModel::Wccm => "wccm",
-            HistoryModel::Coherence => "coherence",
-            HistoryModel::Pso => "pso",
-            HistoryModel::Tso => "tso",
-            HistoryModel::Sc => "sc",
-            HistoryModel::PsoOwn => "pso-own",
-            HistoryModel::Lin => "lin",
-            HistoryModel::TsoRt => "tso-rt",
-        }
+        HistoryModel::EVERY.into_iter().find(|m| m.key() == key)
     }
 }

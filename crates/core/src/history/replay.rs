@@ -20,7 +20,7 @@ pub(super) fn replay(
     }
     let time = model.has_real_time().then(|| RealTime::of(ops));
     let model = model.without_time();
-    let buffered = model != HistoryModel::Sc;
+    let buffered = model.is_relaxed();
     let older = if buffered { own_writes_before(ops) } else { Vec::new() };
     let mut run = Run {
         ops,

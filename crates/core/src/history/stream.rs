@@ -73,7 +73,7 @@ impl LinearStream {
     /// The operation takes effect next among those on its variable, whose initial value this is.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If the operation cannot take effect here.
     pub fn take_effect(&mut self, op: &LoggedOp, initial: Value) -> Result<(), Rejected> {
         let at = self.done.count as usize;
         self.done.add(op);

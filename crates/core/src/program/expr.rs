@@ -10,9 +10,9 @@ pub enum Expr {
     Const(Value),
     /// The value of a register.
     Reg(RegId),
-    /// One operand.
+    /// An operator with one operand.
     Unary(UnOp, Box<Expr>),
-    /// Two operands.
+    /// An operator with two operands.
     Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `if .0 then .1 else .2`.
     Select(Box<(Expr, Expr, Expr)>),
@@ -63,6 +63,34 @@ pub enum BinOp {
     And,
     /// Logical or.
     Or,
+}
+
+impl BinOp {
+    /// The operator as in C; `>>` is arithmetic, `>>>` logical.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinOp::Add => "+",
+            BinOp::Sub => "-",
+            BinOp::Mul => "*",
+            BinOp::Div => "/",
+            BinOp::Rem => "%",
+            BinOp::BitAnd => "&",
+            BinOp::BitOr => "|",
+            BinOp::BitXor => "^",
+            BinOp::Shl => "<<",
+            BinOp::Shr => ">>>",
+            BinOp::Sar => ">>",
+            BinOp::Eq => "==",
+            BinOp::Ne => "!=",
+            BinOp::Lt => "<",
+            BinOp::Le => "<=",
+            BinOp::Gt => ">",
+            BinOp::Ge => ">=",
+            BinOp::And => "&&",
+            BinOp::Or => "||",
+        }
+    }
 }
 
 /// A division or remainder by zero.

@@ -197,11 +197,11 @@ pub struct Condition {
 /// Which final states have to satisfy the proposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
-    /// At least one.
+    /// At least one final state satisfies it.
     Exists,
-    /// None.
+    /// No final state satisfies it.
     NotExists,
-    /// All.
+    /// All final states satisfy it.
     Forall,
 }
 

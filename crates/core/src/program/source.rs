@@ -58,20 +58,20 @@ pub struct Names {
 /// Which locations and registers hold numbers of 64 bits without a sign: it is a matter of how they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsigned {
-    /// For each location whether it does; none that is not here does.
+    /// Whether each location is unsigned; missing ones are signed.
     pub locs: Vec<bool>,
     /// The same for the registers of each thread.
     pub regs: Vec<Vec<bool>>,
 }
 
 impl Unsigned {
-    /// Whether a location does.
+    /// Whether a location is unsigned.
     #[must_use]
     pub fn loc(&self, loc: LocId) -> bool {
         self.locs.get(loc.index()).is_some_and(|unsigned| *unsigned)
     }
 
-    /// Whether a register of a thread does.
+    /// Whether a register of a thread is unsigned.
     #[must_use]
     pub fn reg(&self, thread: ThreadId, reg: RegId) -> bool {
         let regs = self.regs.get(thread.index());

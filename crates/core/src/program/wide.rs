@@ -113,7 +113,7 @@ impl Program {
             || !self.wides.is_empty() && self.cells(a).any(|cell| self.cells(b).any(|c| c == cell))
     }
 
-    /// The same for addresses.
+    /// Whether accesses at two addresses have a cell in common.
     #[must_use]
     pub fn addresses_overlap(&self, a: Value, b: Value) -> bool {
         let locs = || Some((self.loc_at(a)?, self.loc_at(b)?));

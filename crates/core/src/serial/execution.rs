@@ -118,7 +118,7 @@ pub fn conflict_cycle(execution: &Paired<'_>, relation: Conflicts) -> Option<Vec
 
 /// The same among the first `count` events.
 #[must_use]
-pub fn conflict_cycle_before(
+pub(crate) fn conflict_cycle_before(
     execution: &Paired<'_>,
     relation: Conflicts,
     count: usize,

@@ -27,8 +27,8 @@ mod whole;
 pub use check::{search_trace, trace};
 pub use evidence::{NoCycle, TraceEvidence, TxnGroup, TxnRefutation, TxnVar};
 pub use execution::{
-    BadExecution, Conflicts, Paired, conflict, conflict_cycle, conflict_cycle_before, is_buffered,
-    own_write, pair, sc_equivalent, serial_order, serializable, without_commits,
+    BadExecution, Conflicts, Paired, conflict, conflict_cycle, is_buffered, own_write, pair,
+    sc_equivalent, serial_order, serializable, without_commits,
 };
 pub use log::{BadEvent, BadLog, Cut, END, START, TxnReader};
 pub use mode::TraceMode;

@@ -36,7 +36,7 @@ pub fn orientations(trace: &Trace<'_>) -> BTreeSet<Vec<(usize, usize)>> {
     found
 }
 
-/// Whether these directions of all ties are possible together.
+/// Whether these tie directions are jointly realisable.
 fn is_valid(trace: &Trace<'_>, edges: &[(usize, usize)]) -> bool {
     if trace.mode == TraceMode::Literal {
         return !is_cyclic(trace.events.len(), edges.iter().copied());

@@ -197,7 +197,7 @@ impl<'a> CycleCheck<'a> {
     /// After all events, or after those of the cycle.
     ///
     /// # Errors
-    /// When the cycle is none.
+    /// If the claimed cycle is not a cycle.
     pub fn end(&self) -> Result<Passed, Rejected> {
         self.met.check(self.relation, self.cycle)
     }
@@ -227,13 +227,13 @@ impl CycleLog {
         self.asked.retain(|_, asking| !asking.is_empty());
     }
 
-    /// How many events are noted.
+    /// Number of recorded events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.met.len()
     }
 
-    /// Whether none is.
+    /// Whether no event is recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.met.is_empty()

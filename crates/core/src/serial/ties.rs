@@ -42,7 +42,7 @@ pub struct Trace<'a> {
     written: Vec<Vec<usize>>,
     /// The number of threads, if they are numbered without gaps.
     pub(super) threads: usize,
-    /// The same for variables.
+    /// The number of variables, if they are numbered without gaps.
     pub(super) vars: usize,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Trace<'a> {
     /// Whether an event is all over before a later one, whatever the execution: others cannot notice
     /// it any later.
     #[must_use]
-    pub fn is_settled(&self, event: usize, later: usize) -> bool {
+    pub(crate) fn is_settled(&self, event: usize, later: usize) -> bool {
         match self.events[event].kind {
             TxnKind::Read if self.own[event].is_none() => true,
             _ => self.drains[event] < later,

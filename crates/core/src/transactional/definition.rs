@@ -141,7 +141,7 @@ pub fn serializable_within(history: &TxnHistory, most: usize) -> Option<bool> {
 struct Search<'a> {
     history: &'a TxnHistory,
     versions: &'a [Vec<u32>],
-    /// Per session how many transactions were executed.
+    /// Transactions executed so far (or skipped as not committed), by session.
     done: Vec<u32>,
     /// Per variable who wrote it last.
     last: Vec<u32>,

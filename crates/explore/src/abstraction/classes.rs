@@ -38,7 +38,7 @@ pub(super) enum Clash {
     Join(Slot, Slot),
     /// Such a thing is done with this one that it is no counter.
     Plain(Slot),
-    /// This one meets plain numbers.
+    /// This one is combined or compared with plain numbers.
     Zero(Slot),
 }
 

@@ -268,7 +268,8 @@ fn mentions(e: &Expr, reg: RegId) -> bool {
     found
 }
 
-fn divides(e: &Expr) -> bool {
+/// Whether an expression has a division or remainder, which may fault.
+pub(crate) fn divides(e: &Expr) -> bool {
     match e {
         Expr::Const(_) | Expr::Reg(_) => false,
         Expr::Unary(_, e) => divides(e),

@@ -44,9 +44,9 @@ pub enum Which {
     Preemptions(u32),
     /// As many random ones, the same for the same seed.
     Random {
-        /// How many.
+        /// The number of executions.
         executions: u64,
-        /// Of what.
+        /// The seed of the random numbers.
         seed: u64,
     },
 }
@@ -147,7 +147,7 @@ struct Branch {
     moves: Vec<Move>,
     /// The move to take next.
     next: usize,
-    /// Who moved before.
+    /// The thread that moved last.
     current: Option<usize>,
     could_go_on: bool,
     preemptions: u32,

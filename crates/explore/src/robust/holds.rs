@@ -24,11 +24,11 @@ pub(crate) struct Holds {
 /// An address to which stores are held back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Cell {
-    /// What memory holds without them.
+    /// The value in memory, without the stores held back.
     old: Value,
-    /// Whose they are.
+    /// The threads whose stores are held back here.
     owners: BTreeSet<ThreadId>,
-    /// Whose the last one is.
+    /// The thread of the last store held back here.
     last: ThreadId,
 }
 

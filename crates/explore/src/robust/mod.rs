@@ -11,13 +11,15 @@ pub(crate) mod tidy;
 pub(crate) mod triangular;
 pub(crate) mod wide;
 
+use weakspot_core::machine::{FailureKind, Machine, Outcome, State, Step};
 use weakspot_core::{
-    BinOp, Certified, Claim, Effort, Evidence, Expr, Instr, Limits, Model, Program, Progress,
-    Undeclared, Verdict, certify,
+    Certified, Claim, Effort, Evidence, Expr, Instr, Limits, Model, Program, Progress, Undeclared,
+    Verdict, certify,
 };
 
 use crate::abstraction;
 use crate::answer::NoAnswer;
+use crate::buffers::roles::divides;
 use crate::keep::Keep;
 use crate::robust::tidy::{MAX_STEPS, tidy};
 use crate::sc::packed::Plan;
@@ -262,11 +264,16 @@ fn can_fault(program: &Program) -> bool {
     })
 }
 
-fn divides(e: &Expr) -> bool {
-    match e {
-        Expr::Const(_) | Expr::Reg(_) => false,
-        Expr::Unary(_, e) => divides(e),
-        Expr::Binary(op, l, r) => matches!(op, BinOp::Div | BinOp::Rem) || divides(l) || divides(r),
-        Expr::Select(parts) => divides(&parts.0) || divides(&parts.1) || divides(&parts.2),
+/// The state after a step; `None` if the step is blocked, or is an assertion that fails: runs end there.
+fn state_after(
+    machine: &Machine<'_>,
+    state: &State,
+    step: Step,
+) -> Result<Option<State>, NoAnswer> {
+    match machine.take(state, step) {
+        Outcome::Next(next) => Ok(Some(next)),
+        Outcome::Blocked => Ok(None),
+        Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => Ok(None),
+        Outcome::Failed(failure) => Err(NoAnswer::Fault(failure)),
     }
 }

@@ -108,7 +108,7 @@ pub fn overtakings(
 /// `store` reaches memory only after the last step, and with it what cannot overtake it. `None` if
 /// there is no such run, or if SC has it, too.
 #[must_use]
-pub fn delayed_run(
+pub(crate) fn delayed_run(
     program: &Program,
     model: Model,
     sc: &Schedule,

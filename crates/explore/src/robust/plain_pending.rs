@@ -7,17 +7,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{Machine, Schedule, State, Step};
 use weakspot_core::{
     Drain, Fence, Instr, Limit, Limits, Model, PlaceEdge, Program, Progress, ThreadId, Value,
 };
 
 use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::robust::Robust;
 use crate::robust::delay::{Pairs, delay};
 use crate::robust::hear::{Hear, all_pairs, first_violation};
 use crate::robust::holds::{Holds, blocks_depend_on_values};
+use crate::robust::{Robust, state_after};
 
 /// What is known about the guessed store while it is pending.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -137,12 +137,7 @@ fn explore(
         }
         let node = nodes[id].0.clone();
         for step in machine.steps(&node.state) {
-            let next = match machine.take(&node.state, step) {
-                Outcome::Next(next) => next,
-                Outcome::Blocked => continue,
-                Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => continue,
-                Outcome::Failed(failure) => return Err(NoAnswer::Fault(failure)),
-            };
+            let Some(next) = state_after(&machine, &node.state, step)? else { continue };
             let Step::Execute { thread, edge, .. } = step else { continue };
             let point = node.state.threads[thread.index()].point;
             let at = PlaceEdge { thread, point, edge: edge as usize };
@@ -199,9 +194,9 @@ struct Rules<'p> {
     model: Model,
     /// Stores of different edges are told apart.
     all: bool,
-    /// It has atomic blocks.
+    /// The program has atomic blocks.
     blocks: bool,
-    /// Some of them depend on what they read.
+    /// Some atomic blocks depend on what they read.
     depend: bool,
 }
 

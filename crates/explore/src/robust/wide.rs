@@ -9,17 +9,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use weakspot_core::certify::Rejected;
-use weakspot_core::machine::{FailureKind, Machine, Outcome, Schedule, State, Step};
+use weakspot_core::machine::{Machine, Schedule, State, Step};
 use weakspot_core::{
     Instr, Limit, Limits, LocId, Model, PlaceEdge, Program, Progress, ThreadId, Value,
 };
 
 use crate::answer::NoAnswer;
 use crate::meter::Meter;
-use crate::robust::Robust;
 use crate::robust::delay::{Pairs, delay};
 use crate::robust::hear::{Hear, all_pairs, first_violation};
 use crate::robust::holds::Holds;
+use crate::robust::{Robust, state_after};
 
 /// The store that is to be overtaken, and what happens after it. Cells are named by addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -107,12 +107,7 @@ fn explore(
         }
         let node = search.nodes[id].0.clone();
         for step in machine.steps(&node.state) {
-            let next = match machine.take(&node.state, step) {
-                Outcome::Next(next) => next,
-                Outcome::Blocked => continue,
-                Outcome::Failed(failure) if failure.kind == FailureKind::Assertion => continue,
-                Outcome::Failed(failure) => return Err(NoAnswer::Fault(failure)),
-            };
+            let Some(next) = state_after(&machine, &node.state, step)? else { continue };
             let Step::Execute { thread, edge, .. } = step else { continue };
             let point = node.state.threads[thread.index()].point;
             let at = PlaceEdge { thread, point, edge: edge as usize };

@@ -31,7 +31,7 @@ pub(super) struct Kinds {
     regs: Vec<Vec<Kind>>,
     /// Per declared address, in rising order.
     locs: Vec<(Value, Kind)>,
-    /// Of what is not declared.
+    /// The kind of all undeclared addresses.
     undeclared: Option<Kind>,
     /// Per kind all values that it can have, if nothing is computed that comes to be of it.
     constants: Vec<Option<Vec<Value>>>,

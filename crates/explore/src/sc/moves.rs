@@ -13,7 +13,7 @@ use weakspot_core::{Limit, Program, ThreadId};
 
 use crate::meter::Meter;
 use crate::sc::independence::Access;
-use crate::sc::packed::{Sleep, Successors};
+use crate::sc::packed::{Expanded, Sleep, Successors};
 use crate::sc::threads::{Act, ActKind, Missing, Threads};
 
 /// Hears of each successor: its row, the threads asleep there, and the steps that lead to it.
@@ -53,6 +53,16 @@ pub(crate) enum Stopped<G> {
 impl<G> From<Missing> for Stopped<G> {
     fn from(missing: Missing) -> Stopped<G> {
         Stopped::Missing(missing)
+    }
+}
+
+impl<G> From<Result<(), Stopped<G>>> for Expanded<Missing> {
+    fn from(moves: Result<(), Stopped<G>>) -> Expanded<Missing> {
+        match moves {
+            Ok(()) => Expanded::Done,
+            Err(Stopped::Goal(..)) => Expanded::Goal,
+            Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
+        }
     }
 }
 

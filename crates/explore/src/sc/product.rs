@@ -255,12 +255,7 @@ impl<'p, W: Watch> Product<'p, W> {
         let owner = row[self.frame.owner()];
         let mut nexts = Vec::new();
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
-            let blocked = match act.kind {
-                ActKind::Lock => owner != 0,
-                ActKind::Unlock => owner == 0,
-                _ => false,
-            };
-            if blocked {
+            if act.kind.has_to_wait(owner) {
                 continue;
             }
             let thread = ThreadId::new(t);
@@ -489,11 +484,7 @@ impl<'p, W: Watch> System for Product<'p, W> {
         out: &mut Successors,
     ) -> Expanded<Missing> {
         let mut sink = Normalised { product: self, threads, out };
-        match self.moves(threads, row, Some(sleep), &mut sink) {
-            Ok(()) => Expanded::Done,
-            Err(Stopped::Goal(..)) => Expanded::Goal,
-            Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
-        }
+        self.moves(threads, row, Some(sleep), &mut sink).into()
     }
 
     fn resolve(&self, threads: &mut Threads<'p>, missing: Missing) -> Result<(), Failure> {

@@ -15,7 +15,7 @@ use weakspot_core::{
 use crate::eval::eval;
 use crate::intern::{Interner, hash, table_bytes};
 use crate::liveness::live_registers;
-use crate::memory::loc_bit;
+use crate::memory::{in_range, loc_bit};
 use crate::sc::symmetry::Class;
 
 /// What a thread can do that others, or the question, may notice.
@@ -47,6 +47,17 @@ pub(crate) enum ActKind {
     Assertion,
     /// A step that memory does not see, where there were too many to collapse.
     Silent,
+}
+
+impl ActKind {
+    /// Whether the owner of the global lock, a thread's number plus 1 or 0 for none, blocks the act.
+    pub(crate) fn has_to_wait(self, owner: u32) -> bool {
+        match self {
+            ActKind::Lock => owner != 0,
+            ActKind::Unlock => owner == 0,
+            _ => false,
+        }
+    }
 }
 
 /// The program as tables.
@@ -782,12 +793,7 @@ impl Locs {
     }
 
     fn check(&self, loc: u32, value: Value) -> Result<(), FailureKind> {
-        match self.ranges[loc as usize] {
-            Some((low, high)) if !(low..=high).contains(&value) => {
-                Err(FailureKind::OutOfRange(value))
-            }
-            _ => Ok(()),
-        }
+        in_range(self.ranges[loc as usize], value)
     }
 
     /// The number of `value` at `loc`, which is met if it was not before.

@@ -24,9 +24,9 @@ use crate::meter::Meter;
 pub(super) enum Searched {
     /// All executions are serializable.
     All,
-    /// This one is not.
+    /// This execution is not serializable.
     Cycle(Schedule),
-    /// Not all were looked at.
+    /// A limit ended the search first.
     Limit(Limit),
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Summary {
     /// Per active transaction those that reach it.
     active: Vec<Set>,
     threads: Vec<Thread>,
-    /// By variable.
+    /// The state of each variable.
     vars: Vec<(u32, Var)>,
 }
 

@@ -99,7 +99,7 @@ struct Walk<'p> {
     state: State,
     steps: Vec<Step>,
     hash: u64,
-    /// Whose turn it is.
+    /// The number of the thread whose turn it is.
     at: usize,
 }
 

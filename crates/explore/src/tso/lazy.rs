@@ -65,7 +65,7 @@ pub enum Lazily {
     Unrolled,
 }
 
-/// How often others were asked.
+/// Numbers of queries to the searches that lazy search relies on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queries {
     /// Searches under SC.

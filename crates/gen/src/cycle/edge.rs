@@ -47,7 +47,7 @@ pub enum Edge {
     },
     /// Communication through a location.
     Com {
-        /// Which.
+        /// The relation: reads-from, coherence or from-reads.
         com: Com,
         /// To another thread.
         external: bool,
@@ -116,7 +116,7 @@ impl Edge {
 
     /// Whether it leads to another location.
     #[must_use]
-    pub fn changes_location(self) -> bool {
+    pub(crate) fn changes_location(self) -> bool {
         matches!(self, Edge::Po { same: false, .. })
     }
 }

@@ -55,8 +55,14 @@ impl Ppo {
         match model {
             HistoryModel::Pso => Ppo::Pso,
             HistoryModel::PsoOwn => Ppo::PsoOwn,
-            HistoryModel::Tso | HistoryModel::Wccm => Ppo::Tso,
-            _ => Ppo::Full,
+            HistoryModel::Tso | HistoryModel::TsoRt | HistoryModel::Wccm => Ppo::Tso,
+            HistoryModel::Cc
+            | HistoryModel::Ccv
+            | HistoryModel::Cm
+            | HistoryModel::Ccm
+            | HistoryModel::Coherence
+            | HistoryModel::Sc
+            | HistoryModel::Lin => Ppo::Full,
         }
     }
 

@@ -54,7 +54,7 @@ struct Cell {
     part: String,
     /// It is declared to hold numbers of 64 bits without a sign.
     is_unsigned: bool,
-    /// Nobody changes it.
+    /// It is never changed.
     is_frozen: bool,
 }
 

@@ -168,7 +168,7 @@ struct State<'a> {
     conditions: Vec<Condition>,
     /// The headers that are being read.
     headers: Vec<&'a str>,
-    /// Those that are read once.
+    /// Headers with `#pragma once` or the like, which are read once.
     once: Vec<&'a str>,
 }
 

@@ -6,7 +6,7 @@ use weakspot_core::{BinOp, Expr, RegId, UnOp, Value};
 /// What is known about the value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It is this.
+    /// Its value is this constant.
     Const(Value),
     /// It is not negative and has at most so many bits; with 64 bits it may be anything.
     Bits(u8),

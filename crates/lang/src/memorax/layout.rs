@@ -44,7 +44,7 @@ pub(super) enum Target<'f> {
         pointer: &'f Expr,
         /// The addresses that it can take, inclusive.
         reach: (usize, usize),
-        /// It cannot take others.
+        /// The pointer cannot take other values.
         safe: bool,
     },
 }

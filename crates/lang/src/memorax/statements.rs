@@ -28,7 +28,7 @@ pub(super) struct Builder<'a, 'f> {
     pub(super) pid: usize,
     /// What there is so far.
     pub(super) automaton: Automaton,
-    /// What may surprise.
+    /// Warnings about what may surprise.
     pub(super) warnings: Vec<Diagnostic>,
 }
 

@@ -16,7 +16,7 @@ use weakspot_core::{
 pub(super) struct Questions {
     /// What a final state is projected to.
     pub observed: Vec<Observed>,
-    /// What these are called.
+    /// The names of `observed`.
     pub observed_names: Vec<String>,
     /// The question about final states.
     pub condition: Option<Condition>,

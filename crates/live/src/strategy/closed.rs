@@ -23,8 +23,8 @@ mod tests {
 
     use super::closed;
 
-    /// All that can happen: whoever does not wait may go on, and so may who waits for one who has. Every order is
-    /// tried.
+    /// Whether thread `t` can still go on, after those of `went` have. Every order of threads is tried. A thread can go
+    /// on if it waits for nobody, or if the thread that it waits for has gone on.
     fn goes_on(
         waits: &[(usize, usize)],
         never: &[usize],

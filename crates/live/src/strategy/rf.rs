@@ -55,7 +55,7 @@ pub struct Rf {
     buffered: bool,
     /// The executions that led to the one at hand.
     levels: Vec<Level>,
-    /// How the execution begins.
+    /// The steps that the execution begins with.
     plan: Vec<(Agent, Op)>,
     /// The part that it has to have.
     part: Vec<Wanted>,
@@ -65,7 +65,7 @@ pub struct Rf {
     waits: Option<Id>,
     /// Whether it may turn out that nothing has this part.
     doubt: bool,
-    /// Who comes last.
+    /// Agents that are scheduled last.
     barred: Vec<Agent>,
     /// Whether compare-and-swaps write, by what decides that.
     known: FxHashMap<u64, bool>,

@@ -162,7 +162,7 @@ impl Written {
     }
 }
 
-/// The same, read.
+/// Reads the numbers of a [`Written`].
 pub(crate) struct Read<'a>(std::str::Split<'a, char>);
 
 impl<'a> Read<'a> {

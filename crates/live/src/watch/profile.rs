@@ -43,9 +43,9 @@ struct Access {
 pub struct Contact {
     /// The program address.
     pub at: u64,
-    /// Who was there.
+    /// The thread that accessed it.
     pub thread: u16,
-    /// Who had a conflicting access.
+    /// The thread with a conflicting access.
     pub other: Option<u16>,
 }
 

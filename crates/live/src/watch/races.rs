@@ -66,7 +66,7 @@ pub enum Sync {
     Count {
         /// How many there were.
         before: u64,
-        /// Whether it is taken.
+        /// Whether a reference is taken, not dropped.
         taken: bool,
     },
 }

@@ -47,7 +47,7 @@ pub struct BenchRow {
 pub enum BenchEnd {
     /// What was asked holds.
     Holds,
-    /// It does not.
+    /// What was asked is violated.
     Violated,
     /// Given up at this kind of limit: `time`, `memory`, `buffer`; `n/a` if the algorithm is not made
     /// for such a program.

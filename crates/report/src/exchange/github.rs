@@ -3,10 +3,16 @@
 use std::fmt::Write as _;
 
 use super::{Level, Place, findings};
+use crate::writer::{Description, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "github",
+    about: "Annotations on the lines of a pull request, for GitHub Actions",
+    writer: Writer::Each(github),
+};
 
 /// A line for each finding in some objects.
-#[must_use]
-pub fn github(objects: &str) -> String {
+pub(super) fn github(objects: &str) -> String {
     let mut out = String::new();
     for finding in findings(objects) {
         let command = match finding.level {

@@ -7,6 +7,13 @@ use serde_json::Value;
 
 use super::{Finding, Place, of_object};
 use crate::text::show::named_models;
+use crate::writer::{Description, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "junit",
+    about: "XML as JUnit writes it, for services that show tests",
+    writer: Writer::Whole(|_, objects| junit_of_objects(objects)),
+};
 
 /// How a test came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +40,7 @@ pub(crate) struct Case<'a> {
 }
 
 /// The answers in some objects.
-#[must_use]
-pub fn junit_of_objects(objects: &str) -> String {
+pub(super) fn junit_of_objects(objects: &str) -> String {
     let objects: Vec<Value> =
         objects.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let mut cases: Vec<Case<'_>> = Vec::new();

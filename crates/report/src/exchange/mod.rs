@@ -1,15 +1,13 @@
 //! Answers for other programs: SARIF for viewers of findings, annotations for GitHub, JUnit's XML for services that show
 //! tests. They are made from the objects of `--format json`, by way of what they have in common: findings with a place.
 
-mod github;
-mod junit;
+pub(crate) mod github;
+pub(crate) mod junit;
 mod reason;
-mod sarif;
+pub(crate) mod sarif;
 
-pub use github::github;
+pub use junit::TestEnd;
 pub(crate) use junit::{Case, suites};
-pub use junit::{TestEnd, junit_of_objects};
-pub use sarif::sarif;
 
 use serde_json::Value;
 
@@ -34,7 +32,7 @@ struct Finding {
 enum Level {
     Error,
     Note,
-    /// It is not known.
+    /// The verdict is unknown.
     Open,
 }
 

@@ -4,10 +4,16 @@ use serde_json::{Value, json};
 
 use super::{Finding, Level, Place, findings};
 use crate::json::Tool;
+use crate::writer::{Description, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "sarif",
+    about: "SARIF 2.1: findings for editors and services that show them",
+    writer: Writer::Whole(sarif),
+};
 
 /// The findings in some objects as a SARIF log.
-#[must_use]
-pub fn sarif(tool: &Tool, objects: &str) -> String {
+pub(super) fn sarif(tool: &Tool, objects: &str) -> String {
     let findings = findings(objects);
     let mut rules: Vec<&str> = findings.iter().map(|finding| finding.rule.as_str()).collect();
     rules.sort_unstable();

@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use super::*;
+use super::github::github;
+use super::junit::junit_of_objects;
+use super::sarif::sarif;
 use crate::json::Tool;
 
 const OBJECTS: [&str; 5] = [

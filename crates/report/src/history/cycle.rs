@@ -8,7 +8,6 @@ use weakspot_core::{
 };
 
 use super::ShowOps;
-use crate::text::show::model_name;
 use crate::text::show::{counted, grouped};
 use crate::text::table::{beside_each_other, cut, pad, paragraph, width};
 
@@ -33,7 +32,7 @@ pub(super) fn drawing(
         let text = format!(
             "  Under {} this cannot be: {arrows}, and the last operation reads what was overwritten \
              before it.",
-            model_name(model)
+            model.name()
         );
         let mut out = format!("\n{}", paragraph(&text, columns, 2));
         push_unrolled(&mut out, show, model, cycle, &steps, columns);
@@ -42,7 +41,7 @@ pub(super) fn drawing(
     let arrows = arrows(show, model, cycle.within, &cycle.edges);
     let text = format!(
         "  Under {} this cannot be: {arrows}, and together they form a cycle.",
-        model_name(model)
+        model.name()
     );
     let mut out = format!("\n{}", paragraph(&text, columns, 2));
     push_cycle(&mut out, show, model, cycle, columns);
@@ -67,7 +66,7 @@ fn arrows(
     edges: &[HistoryEdge],
 ) -> String {
     const ARROW: &str = "each arrow means \"comes before\"";
-    match (within, is_relaxed(model)) {
+    match (within, model.is_relaxed()) {
         (Within::Local, _) => {
             let var = edges.first().map(|edge| match initial_write_var(edge.from) {
                 Some(var) => var,
@@ -96,7 +95,7 @@ pub(super) fn conflicts(
     conflicts: &[HistoryCycle],
     columns: usize,
 ) -> String {
-    let name = model_name(model);
+    let name = model.name();
     let arrows = conflicts
         .first()
         .map_or(String::new(), |first| arrows(show, model, first.within, &first.edges));
@@ -149,7 +148,7 @@ pub(super) fn unrolled(
     // What a variable holds at the start comes first in both relations.
     let is_start = |edge: &HistoryEdge| initial_write_var(edge.from).is_some();
     let is_one_order =
-        path.within == cycle.within || !is_relaxed(model) || others.clone().all(is_start);
+        path.within == cycle.within || !model.is_relaxed() || others.clone().all(is_start);
     let fits = is_one_order
         && others.clone().all(is_direct)
         && path.path.iter().all(|edge| matches!(edge.why, Why::Po | Why::Rf | Why::Rt))
@@ -234,13 +233,6 @@ impl<'a, 's> Lines<'a, 's> {
         let padded = cells.iter().zip(self.widths).filter(|&(_, w)| w > 0);
         padded.map(|(text, w)| pad(text, w)).collect::<Vec<_>>().join("  ")
     }
-}
-
-fn is_relaxed(model: HistoryModel) -> bool {
-    matches!(
-        model.without_time(),
-        HistoryModel::Tso | HistoryModel::Pso | HistoryModel::PsoOwn | HistoryModel::Wccm
-    )
 }
 
 fn push_cycle(
@@ -384,7 +376,7 @@ fn barrier(
     edge: &HistoryEdge,
 ) -> &'static str {
     let kind = |op: u32| show.ops.kind(op);
-    let may_change = is_relaxed(model)
+    let may_change = model.is_relaxed()
         && within == Within::Global
         && match (kind(edge.from), kind(edge.to)) {
             (OpKind::Write, OpKind::Read) => true,

@@ -6,7 +6,6 @@ use std::fmt::Write;
 use weakspot_core::{HistoryModel, Verdict};
 
 use super::{HistoryAnswer, head, outcome, push_notes, same_violation, unchecked, why};
-use crate::text::show::model_name;
 use crate::text::table::{Paint, Style, paragraph};
 
 /// Stronger models are above the weaker ones that they imply.
@@ -46,7 +45,7 @@ pub(super) fn history_all_text(answers: &[HistoryAnswer<'_>], style: Style) -> S
             continue;
         }
         let same = answers.iter().rev().filter(|b| same_answer(a, b));
-        let models: Vec<&str> = same.map(|b| model_name(b.head.model)).collect();
+        let models: Vec<&str> = same.map(|b| b.head.model.name()).collect();
         let text = format!("  {}: {}", models.join(", "), outcome(a));
         out.push('\n');
         out += &paragraph(&text, style.columns(), 4);
@@ -76,7 +75,7 @@ fn has(
 fn classification(answers: &[HistoryAnswer<'_>]) -> String {
     let list = |chosen: &dyn Fn(&HistoryAnswer<'_>) -> bool| -> Vec<&'static str> {
         let chosen = answers.iter().rev().filter(|a| chosen(a));
-        chosen.map(|a| model_name(a.head.model)).collect()
+        chosen.map(|a| a.head.model.name()).collect()
     };
     let holds = |a: &HistoryAnswer<'_>| *a.head.verdict == Verdict::Holds;
     if answers.iter().all(holds) {
@@ -124,7 +123,7 @@ fn picture(answers: &[HistoryAnswer<'_>], color: bool) -> String {
     for line in PICTURE.lines() {
         let mut line = line.to_owned();
         for a in answers {
-            let name = model_name(a.head.model);
+            let name = a.head.model.name();
             let mark = match a.head.verdict {
                 Verdict::Holds => "✓",
                 Verdict::Violated => "✗",

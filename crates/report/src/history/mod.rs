@@ -15,11 +15,12 @@ use weakspot_core::{
     Verdict, initial_write_var,
 };
 
-use crate::answer::{Answer, Format, Head, ModelName};
+use crate::answer::{Answer, Head, ModelName};
+use crate::format::Format;
 use crate::json::verdict_key;
 use crate::tables;
 use crate::text::limit::limit_text;
-use crate::text::show::{counted, grouped, model_name, plain};
+use crate::text::show::{counted, grouped, plain};
 use crate::text::table::{Paint, Style, paragraph};
 
 pub use value::HistoryValue;
@@ -136,10 +137,10 @@ fn history_text(answers: &[HistoryAnswer<'_>], style: Style) -> String {
     for (i, a) in answers.iter().enumerate() {
         let shown = answers[..i].iter().find(|b| same_violation(a, b));
         let outcome = match shown.filter(|_| details) {
-            Some(shown) => format!("violated, as shown for {}", model_name(shown.head.model)),
+            Some(shown) => format!("violated, as shown for {}", shown.head.model.name()),
             None => outcome(a),
         };
-        let head = format!("{} {}: ", head(a), model_name(a.head.model));
+        let head = format!("{} {}: ", head(a), a.head.model.name());
         let line = format!("{head}{outcome}\n");
         out += &Paint(style.color).headline(&line, head.len(), a.head.verdict);
         if !details {
@@ -205,12 +206,6 @@ pub fn history_summary_table<M: ModelName>(
     tables::summary(format, models, &answers)
 }
 
-/// The name of a model as people write it.
-#[must_use]
-pub fn history_model_name(model: HistoryModel) -> &'static str {
-    model_name(model)
-}
-
 /// The file, and which history of it.
 fn head(a: &HistoryAnswer<'_>) -> String {
     let file = plain(a.head.file);
@@ -231,7 +226,7 @@ fn outcome(a: &HistoryAnswer<'_>) -> String {
         Some(f) => format!("within the first {}", counted(f.operations, "operation")),
     };
     let under = match a.implied_by {
-        Some(model) => format!(" under {}", model_name(model)),
+        Some(model) => format!(" under {}", model.name()),
         None => String::new(),
     };
     let unchecked = unchecked(a);
@@ -389,7 +384,7 @@ fn why(a: &HistoryAnswer<'_>, shown: &[HistoryAnswer<'_>], style: Style) -> Stri
     if *a.head.verdict == Verdict::Holds
         && let Some(shown) = shown.iter().find(drawn).filter(|_| !out.is_empty())
     {
-        out = format!("  It is the run shown for {}.\n", model_name(shown.head.model));
+        out = format!("  It is the run shown for {}.\n", shown.head.model.name());
     }
     if let Some(part) = a.minimal {
         let count = counted(part.kept.len() as u64, "operation");

@@ -5,12 +5,25 @@ use std::fmt::Write;
 use super::graph::{Kind, Look};
 use super::labels::Point;
 use super::layout::{Layout, letters};
+use super::{NOTHING_TO_DRAW, SCREEN};
+use crate::writer::{Description, Drawing, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "dot",
+    about: "The same for Graphviz: `neato -n2 -Tpdf`",
+    writer: Writer::Picture(Drawing {
+        room: SCREEN,
+        draw: |layouts| layouts.iter().map(dot).collect(),
+        is_one_each: true,
+        empty: || format!("digraph execution {{\n  label=\"{NOTHING_TO_DRAW}\";\n}}\n"),
+    }),
+};
 
 /// Graphviz counts in points, 72 to an inch, and upwards.
 const POINTS: f64 = 0.75;
 
 /// A `digraph`.
-pub(super) fn dot(layout: &Layout) -> String {
+fn dot(layout: &Layout) -> String {
     let place = |p: Point| format!("{:.1},{:.1}", p.x * POINTS, (layout.height - p.y) * POINTS);
     let mut out = String::from("digraph execution {\n");
     let _ = writeln!(out, "  // neato -n2 -Tpdf");

@@ -10,7 +10,7 @@ use crate::text::table::{cut, fold, width};
 
 /// A picture with all places.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub(super) title: String,
     /// The same in lines, each with where it begins.
     pub(super) title_lines: Vec<(Point, String)>,
@@ -55,7 +55,7 @@ const MARGIN: f64 = 16.0;
 const TOP: f64 = 24.0;
 /// Between columns, and how many letters of a line are in a box: as far as there is room, and else less and less.
 const WIDTHS: [(f64, usize); 4] = [(110.0, usize::MAX), (84.0, 24), (64.0, 18), (52.0, 14)];
-/// Titles may be so wide although nothing else is.
+/// Minimum width reserved for titles, as far as there is room.
 const TITLE: f64 = 640.0;
 /// So many lines of a title are shown.
 const MAX_TITLE: usize = 3;

@@ -5,11 +5,27 @@ use std::fmt::Write;
 use super::graph::{Kind, Look};
 use super::labels::Point;
 use super::layout::{LINE, Layout, SAMPLE};
+use super::{NOTHING_TO_DRAW, SCREEN};
+use crate::writer::{Description, Drawing, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "svg",
+    about: "A picture of the run or cycle that decides the answer",
+    writer: Writer::Picture(Drawing { room: SCREEN, draw: svg, is_one_each: false, empty }),
+};
 
 const BETWEEN: f64 = 30.0;
 
+fn empty() -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"620\" height=\"40\" \
+         font-family=\"monospace\" font-size=\"12\">\n\
+         <text x=\"16\" y=\"24\">{NOTHING_TO_DRAW}</text>\n</svg>\n"
+    )
+}
+
 /// One file with all pictures.
-pub(super) fn svg(layouts: &[Layout]) -> String {
+fn svg(layouts: &[Layout]) -> String {
     let width = layouts.iter().map(|l| l.width).fold(0.0, f64::max);
     let height: f64 = layouts.iter().map(|l| l.height + BETWEEN).sum();
     let mut out = format!(

@@ -1,7 +1,16 @@
 use super::graph::pictures;
 use super::labels::Point;
 use super::layout::{Layout, lay_out};
-use super::{Format, SCREEN, draw_pictures, tex};
+use super::{SCREEN, tex};
+use crate::format::{Format, Printed};
+use crate::json::Tool;
+
+/// The runs in some objects as pictures in a format; nothing if there are none.
+pub(crate) fn draw_pictures(format: Format, objects: &str) -> String {
+    let tool = Tool { name: "weakspot", version: "0", commit: None };
+    let mut printed = Printed::new(format, tool);
+    printed.part(objects).into_owned() + &printed.end()
+}
 
 /// Store buffering as JSON has it.
 const SB: &str = r#"{"file":"SB.litmus","question":"litmus","model":"tso","verdict":"holds","name":"SB","run":{"model":"tso","threads":[{"name":"P0"},{"name":"P1"}],"locations":[{"name":"x"},{"name":"y"}],"init":{"x":0,"y":0},"steps":[{"n":1,"thread":0,"kind":"store","location":"x","value":1,"text":"MOV [x],$1"},{"n":2,"thread":0,"kind":"load","location":"y","value":0,"text":"MOV EAX,[y]","from":"memory"},{"n":3,"thread":1,"kind":"store","location":"y","value":1,"text":"MOV [y],$1"},{"n":4,"thread":1,"kind":"commit","of":3,"location":"y","value":1},{"n":5,"thread":1,"kind":"load","location":"x","value":0,"text":"MOV EAX,[x]","from":"memory"},{"n":6,"thread":0,"kind":"commit","of":1,"location":"x","value":1}],"cycle":[{"from":1,"to":2,"edge":"po"},{"from":2,"to":3,"edge":"fr"},{"from":3,"to":5,"edge":"po"},{"from":5,"to":1,"edge":"fr"}],"late":[{"store":1,"behind":2}],"relations":[{"from":2,"to":3,"edge":"fr"},{"from":5,"to":1,"edge":"fr"}]}}"#;

@@ -2,9 +2,22 @@
 
 use std::fmt::Write;
 
+use super::NOTHING_TO_DRAW;
 use super::graph::Look;
 use super::labels::Point;
 use super::layout::{LINE, Layout, SAMPLE};
+use crate::writer::{Description, Drawing, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "tex",
+    about: "The same for LaTeX, with TikZ",
+    writer: Writer::Picture(Drawing {
+        room: ROOM,
+        draw: |layouts| layouts.iter().map(tex).collect(),
+        is_one_each: true,
+        empty: || format!("% {NOTHING_TO_DRAW}\n\\texttt{{{NOTHING_TO_DRAW}}}\n"),
+    }),
+};
 
 /// What is as wide as the text of an article, in pixels.
 pub(super) const ROOM: f64 = TEXT_WIDTH / POINTS;
@@ -12,7 +25,7 @@ const TEXT_WIDTH: f64 = 345.0;
 const POINTS: f64 = 0.75;
 
 /// A `tikzpicture`, made smaller if it is too wide all the same.
-pub(super) fn tex(layout: &Layout) -> String {
+fn tex(layout: &Layout) -> String {
     let mut out = format!("% {}\n", layout.title.replace('\n', " "));
     out.push_str("% needs \\usepackage{tikz}\n");
     let _ = write!(out, "\\begin{{tikzpicture}}[x={POINTS}pt,y=-{POINTS}pt,>=latex,");

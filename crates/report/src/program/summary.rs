@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
-use crate::answer::Format;
+use crate::format::Format;
 use crate::json::{Object, model_key};
 use crate::program::litmus::{LitmusAnswer, observation, states};
 use crate::tables::{self, Rows};

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use weakspot_core::{Model, Verdict};
 
-use crate::answer::Format;
+use crate::format::Format;
 use crate::json::{model_key, verdict_key};
 use crate::tables;
 use crate::text::columns::{USUAL, named};

@@ -9,7 +9,7 @@ use crate::json::of_program;
 use crate::text::limit::limit_text;
 use crate::text::table::Style;
 
-/// Nothing is known, not even what the program is called.
+/// Answer for an input that was not read to its end, so that not even the name of the program is known.
 pub struct Unread<'a, M = Model> {
     /// What all answers have; the verdict is unknown.
     pub head: Head<'a, M>,

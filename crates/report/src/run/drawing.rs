@@ -16,7 +16,7 @@ use crate::text::table::{
 /// then the final state, the delays that matter and, if SC does not allow the run, the cycle that
 /// shows it. A schedule that the program does not allow is drawn as far as it goes.
 #[must_use]
-pub fn draw_run(
+pub(crate) fn draw_run(
     program: &Program,
     names: &Names,
     source: &str,

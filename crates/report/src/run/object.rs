@@ -388,7 +388,7 @@ impl RunStep {
 
     /// Says where in the source it is: `a.c:14`, `a.c:14:3`, or any other words, which then are its
     /// file.
-    pub fn put_at(&mut self, site: &str) {
+    pub(crate) fn put_at(&mut self, site: &str) {
         let number = |text: &str| text.parse::<u64>().ok().filter(|n| *n > 0);
         let (rest, last) = site.rsplit_once(':').unwrap_or((site, ""));
         match (rest.rsplit_once(':'), number(last)) {

@@ -96,7 +96,7 @@ impl RunValues<'_> {
 /// have to be late with it. `sources`: what stands at the sites of the log, if that is known; `values`: what is read and
 /// written in it, as far as it is known.
 #[must_use]
-pub fn of_delay(
+pub(crate) fn of_delay(
     tables: &LogTables,
     (log, sources): (&[LogEvent], &[String]),
     delayed: &DelayedRun,

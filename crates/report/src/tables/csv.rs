@@ -5,7 +5,15 @@
 
 use std::fmt::Write;
 
-pub(super) fn line(cells: &[&str]) -> String {
+use crate::writer::{Description, Table, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "csv",
+    about: "Commas: the rows of `bench`, the summary of many files",
+    writer: Writer::Table(Table { head: line, line, end: "" }),
+};
+
+fn line(cells: &[&str]) -> String {
     let mut out = String::new();
     for (i, cell) in cells.iter().enumerate() {
         out.push_str(if i == 0 { "" } else { "," });

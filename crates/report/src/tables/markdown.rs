@@ -1,11 +1,19 @@
 //! Tables in Markdown, for pages and issues.
 
+use crate::writer::{Description, Table, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "markdown",
+    about: "The same as a table of Markdown",
+    writer: Writer::Table(Table { head, line, end: "" }),
+};
+
 /// The names of columns, and the line that divides them from the cells.
-pub(super) fn head(columns: &[&str]) -> String {
+fn head(columns: &[&str]) -> String {
     format!("{}{}|\n", line(columns), "|---".repeat(columns.len()))
 }
 
-pub(super) fn line(cells: &[&str]) -> String {
+fn line(cells: &[&str]) -> String {
     cells.iter().map(|cell| format!("| {} ", escaped(cell))).collect::<String>() + "|\n"
 }
 

@@ -1,17 +1,19 @@
 //! Tables: rows of measurements, the summary of many answers, final states. A file for each format says how a
 //! row is written in it.
 
-mod csv;
-mod markdown;
-mod tabular;
+pub(crate) mod csv;
+pub(crate) mod markdown;
+pub(crate) mod tabular;
 
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
-use crate::answer::{Format, ModelName};
+use crate::answer::ModelName;
+use crate::format::Format;
 use crate::json::Object;
+use crate::writer::Writer;
 
 /// The rows of a table while it is written, each of which comes as a JSON object.
 #[derive(Clone, Debug)]
@@ -41,9 +43,7 @@ impl Rows {
     /// A row as it is written: as JSON it is the object itself, else a line of cells. The
     /// names of the columns come before the first row, and again where a table with others begins.
     pub fn written(&mut self, object: &str) -> String {
-        if !self.format.is_table() {
-            return format!("{object}\n");
-        }
+        let Writer::Table(table) = self.format.writer() else { return format!("{object}\n") };
         let cells = cells(object);
         let keys: Vec<String> = cells.iter().map(|(key, _)| key.clone()).collect();
         let mut out = String::new();
@@ -57,29 +57,23 @@ impl Rows {
             }
             self.begun = true;
             let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
-            out += &match self.format {
-                Format::Markdown => markdown::head(&columns),
-                Format::Tabular => tabular::head(&columns),
-                _ => csv::line(&columns),
-            };
+            out += &(table.head)(&columns);
         }
         let cell = |column: &String| {
             let known = cells.iter().find(|(key, _)| key == column);
             known.map_or("", |(_, cell)| cell.as_str())
         };
         let cells: Vec<&str> = self.columns.iter().map(cell).collect();
-        out + &match self.format {
-            Format::Markdown => markdown::line(&cells),
-            Format::Tabular => tabular::line(&cells),
-            _ => csv::line(&cells),
-        }
+        out + &(table.line)(&cells)
     }
 
     /// What ends the table, if it has begun.
     #[must_use]
     pub fn end(&self) -> &'static str {
-        let is_open = self.begun && self.format == Format::Tabular;
-        if is_open { tabular::END } else { "" }
+        match self.format.writer() {
+            Writer::Table(table) if self.begun => table.end,
+            _ => "",
+        }
     }
 
     /// Whether a row was written.

@@ -1,17 +1,25 @@
 //! Tables for LaTeX: a `tabular` without packages.
 
+use crate::writer::{Description, Table, Writer};
+
+pub(crate) const FORMAT: Description = Description {
+    name: "tabular",
+    about: "The same as a table of LaTeX",
+    writer: Writer::Table(Table { head, line, end: END }),
+};
+
 /// The beginning, and the names of the columns.
-pub(super) fn head(columns: &[&str]) -> String {
+fn head(columns: &[&str]) -> String {
     let places = "l".repeat(columns.len());
     format!("\\begin{{tabular}}{{{places}}}\n\\hline\n{}\\hline\n", line(columns))
 }
 
-pub(super) fn line(cells: &[&str]) -> String {
+fn line(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
     format!("{} \\\\\n", cells.join(" & ").trim_end())
 }
 
-pub(super) const END: &str = "\\hline\n\\end{tabular}\n";
+const END: &str = "\\hline\n\\end{tabular}\n";
 
 /// A cell that is set as it is written.
 fn escaped(cell: &str) -> String {

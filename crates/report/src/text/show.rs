@@ -4,34 +4,15 @@
 use std::borrow::Cow;
 
 use weakspot_core::{
-    BinOp, Edge, Expr, Fence, HistoryModel, Instr, Names, Program, RegId, Span, ThreadId, UnOp,
-    Value,
+    Edge, Expr, Fence, HistoryModel, Instr, Names, Program, RegId, Span, ThreadId, UnOp, Value,
 };
 
 use crate::run::object::RunValue;
 
-/// The name of a model of histories.
-pub(crate) fn model_name(model: HistoryModel) -> &'static str {
-    match model {
-        HistoryModel::Cc => "CC",
-        HistoryModel::Ccv => "CCv",
-        HistoryModel::Cm => "CM",
-        HistoryModel::Ccm => "CCM",
-        HistoryModel::Wccm => "wCCM",
-        HistoryModel::Coherence => "coherence",
-        HistoryModel::Pso => "PSO",
-        HistoryModel::Tso => "TSO",
-        HistoryModel::Sc => "SC",
-        HistoryModel::PsoOwn => "PSO-own",
-        HistoryModel::Lin => "linearizability",
-        HistoryModel::TsoRt => "TSO-rt",
-    }
-}
-
 /// The name of the model, or models, with these keys of JSON.
 pub(crate) fn named_models(keys: &str) -> String {
     let name = |key: &str| match HistoryModel::from_key(key) {
-        Some(model) => model_name(model).to_owned(),
+        Some(model) => model.name().to_owned(),
         // Those of transactions are words.
         None => key.replace('-', " "),
     };
@@ -189,7 +170,7 @@ impl<'a> Show<'a> {
             Expr::Unary(UnOp::Not, e) => format!("!{}", inner(e)),
             Expr::Unary(UnOp::BitNot, e) => format!("~{}", inner(e)),
             Expr::Binary(op, l, r) => {
-                let text = format!("{} {} {}", inner(l), symbol(*op), inner(r));
+                let text = format!("{} {} {}", inner(l), op.symbol(), inner(r));
                 if depth == 0 { text } else { format!("({text})") }
             }
             Expr::Select(parts) => {
@@ -303,30 +284,6 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     let bad =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.contains(bad) { text.replace(bad, "\u{fffd}").into() } else { text.into() }
-}
-
-fn symbol(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Rem => "%",
-        BinOp::BitAnd => "&",
-        BinOp::BitOr => "|",
-        BinOp::BitXor => "^",
-        BinOp::Shl => "<<",
-        BinOp::Shr => ">>>",
-        BinOp::Sar => ">>",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-        BinOp::Lt => "<",
-        BinOp::Le => "<=",
-        BinOp::Gt => ">",
-        BinOp::Ge => ">=",
-        BinOp::And => "&&",
-        BinOp::Or => "||",
-    }
 }
 
 /// A number with its noun.

@@ -33,7 +33,7 @@ pub struct TxnHistoryAnswer<'a> {
     pub names: &'a OpNames,
     /// The lines of the file on which its operations stand; empty if not known.
     pub lines: &'a [u32],
-    /// Where the file says more than the history does.
+    /// Details in the file that the history does not model.
     pub notes: &'a [String],
     /// What of this no model asks about, a few words each.
     pub unchecked: &'a [String],
@@ -113,7 +113,7 @@ impl ModelName for AskedModel {
 
     fn name(self) -> String {
         match self {
-            AskedModel::Memory(model) => model.name(),
+            AskedModel::Memory(model) => model.name().to_owned(),
             AskedModel::Transactions(model) => model.name(),
         }
     }

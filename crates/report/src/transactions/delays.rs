@@ -5,7 +5,7 @@ use crate::transactions::log::{SerialDelay, SerialEvent};
 /// An event of a cycle, and when it happened.
 #[derive(Clone, Copy, Debug)]
 pub struct SerialTimed {
-    /// Which.
+    /// The event.
     pub event: SerialEvent,
     /// The thread, by its number.
     pub thread: u32,

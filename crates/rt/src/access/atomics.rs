@@ -218,7 +218,7 @@ fn record<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: 
 }
 
 extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
         let zero = T::from_bits(0);
         if size_of::<T>() == 16 {
@@ -246,7 +246,7 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
 
 /// A store. What its order demands is left to the monitors, unless stores are buffered now.
 extern "C" fn store<T: Word>(word: Guest<T>, new: T, order: i32) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
         update_natively(word, |_| new);
         return;
@@ -288,7 +288,7 @@ fn update_natively<T: Word>(word: Guest<T>, f: impl Fn(T) -> T) -> T {
 }
 
 fn update<T: Word>(word: Guest<T>, order: i32, change: Change, f: impl Fn(T) -> T) -> T {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return update_natively(word, f) };
     let call = rt.call();
     let known = Known::at(&rt, call.pc());
@@ -368,7 +368,7 @@ fn compare_and_swap<T: Word>(
     new: T,
     (order, failed): (i32, i32),
 ) -> T {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return T::exchange(word, expected, new) };
     let call = rt.call();
     let area = word.area();
@@ -459,7 +459,7 @@ fn object(
     (order, failed): (i32, i32),
     f: impl FnOnce() -> OpKind,
 ) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
         // As libatomic does it: one at a time.
         static TAKEN: AtomicU8 = AtomicU8::new(0);
@@ -548,7 +548,7 @@ extern "C" fn object_compare(
 
 /// A fence: full, or between stores, or nothing that TSO and PSO would know.
 extern "C" fn thread_fence(order: i32) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return fence(SeqCst) };
     let kind = match order_of(order) {
         Order::SeqCst => OpKind::Fence,
@@ -580,7 +580,7 @@ extern "C" fn signal_fence(_order: i32) {
 
 /// A fence in inline assembly: 0 a full one, otherwise between stores.
 extern "C" fn assembly_fence(kind: i32) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let kind = if kind == 0 { OpKind::Fence } else { OpKind::StoreFence };
         let pc = rt.pc();

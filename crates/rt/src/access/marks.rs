@@ -56,7 +56,7 @@ entry! {
 }
 
 extern "C" fn function_begins(back: usize) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     if rt.transactions.holds(rt.pc()) {
         rt.open_transaction();
@@ -69,7 +69,7 @@ extern "C" fn function_begins(back: usize) {
 }
 
 extern "C" fn function_ends() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
         variables_end(&mut rt);
@@ -115,7 +115,7 @@ fn variables_end(rt: &mut Rt) {
 
 /// The program is about to do nothing for ever.
 extern "C" fn endless() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let pc = rt.called_from_assembly();
         park(&mut rt, pc, Parked::Endless);
@@ -123,14 +123,14 @@ extern "C" fn endless() {
 }
 
 extern "C" fn begin() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         rt.open_transaction();
     }
 }
 
 extern "C" fn end() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         rt.close_transaction();
     }
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn __weakspot_asm_access() {
 
 /// An access in inline assembly: 0 a load, 1 a store, 2 an atomic update, times 256, and its size.
 extern "C" fn assembly_access(addr: usize, what: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     let (Some(mut rt), area) = (unsafe { (Rt::live(), Area::at(addr, what & 0xff)) }) else {
         return;
     };

@@ -23,7 +23,7 @@ const BELOW: usize = 1 << 20;
 /// Whether an access by a caller with this stack pointer needs more than a look at one cell of the
 /// shadow.
 pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize, sp: usize) -> bool {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return false };
     let rt: &mut Runtime = &mut rt;
     if sp.wrapping_sub(addr).wrapping_sub(1) < BELOW {
@@ -48,7 +48,7 @@ pub extern "C" fn quick<const LEN: usize, const WRITE: bool>(addr: usize, sp: us
 
 /// A load or store of `LEN` bytes.
 pub extern "C" fn slow<const LEN: usize, const WRITE: bool>(addr: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
         check_own_stack(&mut rt, area, WRITE, call);
@@ -71,7 +71,7 @@ fn check_own_stack(rt: &mut Rt, area: Area, write: bool, call: Call) {
 
 /// A load or store of `LEN` bytes that is `volatile`.
 pub extern "C" fn slow_volatile<const LEN: usize, const WRITE: bool>(addr: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
         check_own_stack(&mut rt, area, WRITE, call);
@@ -81,7 +81,7 @@ pub extern "C" fn slow_volatile<const LEN: usize, const WRITE: bool>(addr: usize
 
 /// A load of `LEN` bytes and a store to them.
 pub extern "C" fn slow_both<const LEN: usize>(addr: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, LEN)) } {
         let call = rt.call();
         check_own_stack(&mut rt, area, true, call);
@@ -93,7 +93,7 @@ pub extern "C" fn slow_both<const LEN: usize>(addr: usize) {
 /// A store to some bits of `LEN` bytes: the bytes are read, and then all of them are written. The
 /// program will do both when this returns, so that it has to find what was there when they were read.
 pub extern "C" fn bits<const LEN: usize>(bytes: Guest<[u8; LEN]>) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let call = rt.call();
         access(&mut rt, bytes.area(), false, call);
@@ -106,7 +106,7 @@ pub extern "C" fn bits<const LEN: usize>(bytes: Guest<[u8; LEN]>) {
 /// A load of many bytes. If a store of many bytes was announced just before, this is a copy whose
 /// compiler says it in the wrong order: the store is announced again, after the load.
 pub extern "C" fn read_range(addr: usize, len: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     let (Some(mut rt), area) = (unsafe { (Rt::live(), Area::at(addr, len)) }) else { return };
     let rt = &mut rt;
     let call = rt.call();
@@ -126,7 +126,7 @@ pub extern "C" fn read_range(addr: usize, len: usize) {
 
 /// A store of many bytes.
 pub extern "C" fn write_range(addr: usize, len: usize) {
-    // SAFETY: the program calls, and is about to access these bytes.
+    // SAFETY: entered from the program, see `Rt::live`; it is about to access these bytes.
     if let (Some(mut rt), area) = unsafe { (Rt::live(), Area::at(addr, len)) } {
         let call = rt.call();
         access(&mut rt, area, true, call);

@@ -6,7 +6,7 @@
 pub struct Sites(Vec<usize>);
 
 impl Sites {
-    /// None that are known yet.
+    /// No places.
     pub fn new() -> Sites {
         Sites(Vec::new())
     }

@@ -110,19 +110,19 @@ fn printing(format: Text, list: List, call: Call) {
 
 extern "C" fn vprintf(format: Text, list: List) -> c_int {
     printing(format, list, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::vfprintf(libcs::stdout, format.pointer(), list.pointer()) }
 }
 
 extern "C" fn vfprintf(file: File, format: Text, list: List) -> c_int {
     printing(format, list, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::vfprintf(file.pointer(), format.pointer(), list.pointer()) }
 }
 
 extern "C" fn vdprintf(fd: c_int, format: Text, list: List) -> c_int {
     printing(format, list, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::vdprintf(fd, format.pointer(), list.pointer()) }
 }
 
@@ -135,7 +135,7 @@ extern "C" fn vsnprintf(to: Text, n: usize, format: Text, list: List) -> c_int {
     let call = latest();
     printing(format, list, call);
     if !LIVE.load(Ordering::Relaxed) {
-        // SAFETY: as the program asked.
+        // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
         return unsafe { libcs::vsnprintf(to.pointer(), n, format.pointer(), list.pointer()) };
     }
     let mut again = list.get();
@@ -160,7 +160,7 @@ extern "C" fn vsnprintf(to: Text, n: usize, format: Text, list: List) -> c_int {
 extern "C" fn vsscanf(from: Text, format: Text, list: List) -> c_int {
     let call = latest();
     let natively = |list: *mut Arguments| {
-        // SAFETY: as the program asked, or with places of ours that are large enough.
+        // SAFETY: the program's own arguments, see `entry/guest.rs`, or places of ours that are large enough.
         unsafe { libcs::__isoc99_vsscanf(from.pointer(), format.pointer(), list) }
     };
     if !LIVE.load(Ordering::Relaxed) {
@@ -201,7 +201,7 @@ extern "C" fn vsscanf(from: Text, format: Text, list: List) -> c_int {
 
 extern "C" fn puts(line: Text) -> c_int {
     reads(line, usize::MAX, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own argument, see `entry/guest.rs`, and a string of ours.
     unsafe {
         let printed = libcs::fputs(line.pointer(), libcs::stdout);
         if printed < 0 { printed } else { libcs::fputs(c"\n".as_ptr().cast(), libcs::stdout) }
@@ -210,14 +210,14 @@ extern "C" fn puts(line: Text) -> c_int {
 
 extern "C" fn fputs(line: Text, file: File) -> c_int {
     reads(line, usize::MAX, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::fputs(line.pointer(), file.pointer()) }
 }
 
 extern "C" fn fgets(to: Text, n: c_int, file: File) -> Text {
     let call = latest();
     if !LIVE.load(Ordering::Relaxed) || n <= 0 {
-        // SAFETY: as the program asked.
+        // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
         return text(unsafe { libcs::fgets(to.pointer(), n, file.pointer()) } as usize);
     }
     let mut line = vec![0_u8; n as usize];
@@ -236,7 +236,7 @@ extern "C" fn fgets(to: Text, n: c_int, file: File) -> Text {
 extern "C" fn fread(to: Text, size: usize, n: usize, file: File) -> usize {
     let call = latest();
     if !LIVE.load(Ordering::Relaxed) {
-        // SAFETY: as the program asked.
+        // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
         return unsafe { libcs::fread(to.pointer(), size, n, file.pointer()) };
     }
     let mut all = vec![MaybeUninit::<u8>::uninit(); size.saturating_mul(n)];
@@ -249,6 +249,6 @@ extern "C" fn fread(to: Text, size: usize, n: usize, file: File) -> usize {
 
 extern "C" fn fwrite(from: Text, size: usize, n: usize, file: File) -> usize {
     announce(from, size.saturating_mul(n), false, latest());
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::fwrite(from.pointer(), size, n, file.pointer()) }
 }

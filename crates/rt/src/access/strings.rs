@@ -65,7 +65,7 @@ pub fn after(text: Text, n: usize) -> Text {
 }
 
 pub fn announce(text: Text, len: usize, write: bool, call: Call) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         // SAFETY: the program wants these bytes to be read or written.
         access(&mut rt, unsafe { Area::at(text.addr(), len) }, write, call);
@@ -308,7 +308,7 @@ extern "C" fn strpbrk(text: Text, of: Text) -> Text {
 
 /// Reads the seconds and writes the fields of a time.
 fn splits_time(time: Guest<i64>, fields: Guest<libc::tm>) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let call = latest();
         access(&mut rt, time.area(), false, call);
@@ -365,19 +365,19 @@ extern "C" fn atof(text: Text) -> f64 {
 
 extern "C" fn strtod(text: Text, end: usize) -> f64 {
     reads_fraction(text);
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libc::strtod(text.pointer().cast(), end as *mut *mut libc::c_char) }
 }
 
 extern "C" fn strtol(text: Text, end: usize, base: c_int) -> i64 {
     reads_number(text, base);
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libc::strtol(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
 }
 
 extern "C" fn strtoul(text: Text, end: usize, base: c_int) -> u64 {
     reads_number(text, base);
-    // SAFETY: as the program asked.
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libc::strtoul(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
 }
 
@@ -417,9 +417,9 @@ fn next_token(text: Text, by: Text, rest: &mut usize, call: Call) -> Text {
 }
 
 extern "C" fn strtok(text: Text, by: Text) -> Text {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(rt) = (unsafe { Rt::live() }) else {
-        // SAFETY: as the program asked.
+        // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
         return found(unsafe { libc::strtok(text.pointer().cast(), by.pointer().cast()) });
     };
     let mut rest = rt.token;

@@ -7,16 +7,16 @@ use crate::report::Reporter;
 
 /// Why it matters where functions begin and end: 0 if it does not.
 pub static NAMED: AtomicU8 = AtomicU8::new(0);
-/// Some are transactions.
+/// A bit of [`NAMED`]: some functions are transactions.
 const SOME: u8 = 1;
-/// Others may use variables on the stack.
+/// A bit of [`NAMED`]: other threads may use variables on the stack.
 pub const FRAMES: u8 = 2;
 
 /// Functions of the program that are transactions, from and to.
 pub struct Transactions(Vec<(usize, usize)>);
 
 impl Transactions {
-    /// None that are known yet.
+    /// No functions: [`find`](Transactions::find) adds them.
     pub fn new() -> Transactions {
         Transactions(Vec::new())
     }

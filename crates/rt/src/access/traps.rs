@@ -245,7 +245,7 @@ type Registers = [usize; 16];
 
 /// The program is about to execute an instruction, the first byte of which is before `at`.
 fn reached(does: Does, registers: &Registers, at: usize) {
-    // SAFETY: the program calls, by a trap or a jump; nothing of the runtime is borrowed.
+    // SAFETY: entered from the program by a trap or a jump, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     let rt = &mut rt;
     // What the harness of a test does is not explored.

@@ -235,7 +235,7 @@ macro_rules! stand_in {
         const _: () = {
             $(#[$doc])*
             extern "C" fn controlled($($arg: $t),*) $(-> $r)? {
-                // SAFETY: the program calls, so that nothing of the runtime is borrowed.
+                // SAFETY: entered from the program, see `Rt::live`.
                 match unsafe { $crate::Rt::live() } {
                     Some(mut rt) => {
                         let $rt = &mut rt;

@@ -125,7 +125,7 @@ macro_rules! refused {
 pub(crate) use refused;
 
 extern "C" fn exit_at_once(code: i32) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(code) };
     let pc = rt.pc();
     settle(&mut rt);

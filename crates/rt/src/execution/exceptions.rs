@@ -105,7 +105,7 @@ fn find(name: &CStr) -> Option<usize> {
 }
 
 extern "C-unwind" fn throw(object: usize, kind: usize, destroy: usize) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let pc = latest().pc();
         rt.threads.me_mut().exceptions.thrown = Some(Exception { object, kind, pc });
@@ -114,7 +114,7 @@ extern "C-unwind" fn throw(object: usize, kind: usize, destroy: usize) {
 }
 
 extern "C-unwind" fn throw_again() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() }
         // Before it ends the program, the library of C++ looks at what was thrown in this way.
         && !is_library(&rt, latest().pc())
@@ -127,7 +127,7 @@ extern "C-unwind" fn throw_again() {
 
 /// Throws what a `std::exception_ptr` keeps, of which the program passes the place.
 extern "C-unwind" fn throw_kept(kept: Guest<usize>) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() }
         && let Some(f) = find(c"_ZNKSt15__exception_ptr13exception_ptr20__cxa_exception_typeEv")
     {
@@ -143,7 +143,7 @@ extern "C-unwind" fn throw_kept(kept: Guest<usize>) {
 }
 
 extern "C-unwind" fn begin_catch(exception: usize) -> *mut c_void {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let pc = latest().pc();
         // The library of C++ itself catches what it ends the program for.

@@ -11,7 +11,7 @@ use crate::sync::keys;
 #[derive(Clone, Copy)]
 pub struct AtExit {
     f: extern "C" fn(*mut c_void),
-    /// What it gets.
+    /// The argument of `f`.
     arg: *mut c_void,
 }
 
@@ -37,7 +37,7 @@ pub struct Exits {
 }
 
 impl Exits {
-    /// None.
+    /// Without registered functions.
     pub fn new() -> Exits {
         Exits {
             registered: Vec::new(),
@@ -148,7 +148,7 @@ fn finishers() -> Vec<extern "C" fn()> {
 }
 
 extern "C" fn at_exit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::home() }) else {
         return native!(__cxa_atexit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32);
     };

@@ -56,7 +56,7 @@ pub struct Program {
     main: Main,
     /// What `main` gets.
     arguments: Arguments,
-    /// Whether an execution was begun, ever.
+    /// Whether any execution has started.
     started: bool,
     /// Why the worker has nothing left to do, if so.
     finished: Option<&'static str>,

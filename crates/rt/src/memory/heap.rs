@@ -50,7 +50,7 @@ pub struct Heap {
     pub blocks: Blocks,
     /// Freed blocks by class, if they are to be used again.
     free: Vec<Vec<usize>>,
-    /// Whether they are.
+    /// Whether freed blocks are used again.
     reuses: bool,
     /// How many heaps are mapped in this process.
     mapped: usize,
@@ -343,7 +343,7 @@ fn allocate(align: usize, size: usize) -> Option<*mut c_void> {
     if let Some(block) = arena::for_runtime(align, size) {
         return Some(block.cast());
     }
-    // SAFETY: the program calls, or libc for it.
+    // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
     let mut rt = unsafe { Rt::home() }?;
     let pc = rt.pc();
     Some(take(&mut rt, align, size, pc) as *mut c_void)
@@ -380,14 +380,14 @@ extern "C" fn free_inner(block: *mut c_void) {
         _ if block.is_null() => {}
         Origin::Arena => {}
         Origin::Heaps => {
-            // SAFETY: the program calls, or libc for it.
+            // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
             if let Some(mut rt) = unsafe { Rt::home() } {
                 let pc = rt.pc();
                 give_back(&mut rt, block as usize, pc, || {});
             }
         }
         Origin::Libc => {
-            // SAFETY: the program calls, or libc for it.
+            // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
             if let Some(mut rt) = unsafe { Rt::live() }
                 && is_no_block(&rt, block as usize)
             {
@@ -423,7 +423,7 @@ extern "C" fn realloc_inner(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
         return malloc_inner(size);
     }
-    // SAFETY: the program calls, or libc for it.
+    // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
     let home = unsafe { Rt::home() };
     let origin = origin(block as usize);
     if matches!(origin, Origin::Libc) && home.is_none() {
@@ -451,7 +451,7 @@ extern "C" fn realloc_inner(block: *mut c_void, size: usize) -> *mut c_void {
     let copy = || unsafe { block.copy_to_nonoverlapping(new, old.min(size)) };
     match origin {
         Origin::Heaps => {
-            // SAFETY: the program calls, or libc for it.
+            // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
             if let Some(mut rt) = unsafe { Rt::home() } {
                 give_back(&mut rt, block as usize, pc, copy);
             }
@@ -499,7 +499,7 @@ extern "C" fn usable_inner(block: *mut c_void) -> usize {
         // How large it is was not kept.
         Origin::Arena => 0,
         Origin::Heaps => {
-            // SAFETY: the program calls, or libc for it.
+            // SAFETY: entered from the program, perhaps by way of libc, see `Rt::live`.
             let Some(rt) = (unsafe { Rt::home() }) else { return 0 };
             match rt.heap.blocks.hold(block as usize).then(|| rt.heap.blocks.at(block as usize)) {
                 Some(Found::Block(block)) => block.size,

@@ -36,7 +36,7 @@ impl Mappings {
 
 /// Before there is libc's own function, so the kernel is asked in any case.
 extern "C" fn map(addr: usize, len: usize, prot: i32, flags: i32, fd: i32, offset: usize) -> isize {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let mut rt = unsafe { Rt::live() };
     if let Some(rt) = &mut rt
         && flags & libc::MAP_NORESERVE == 0

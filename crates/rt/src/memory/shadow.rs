@@ -34,7 +34,7 @@ pub struct Shadow {
 pub struct Cell(*mut u16);
 
 impl Cell {
-    /// What is in it.
+    /// The content of the cell.
     #[inline(always)]
     pub fn one(self) -> u16 {
         // SAFETY: `Shadow` makes cells only where they are mapped.

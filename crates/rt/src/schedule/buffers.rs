@@ -113,7 +113,7 @@ impl Buffer {
         }
     }
 
-    /// Lets memory look as it is.
+    /// Undoes the buffered stores that [`show`](Self::show) made visible, so that memory is real again.
     pub fn hide(&mut self) {
         for store in self.stores.iter().rev().filter(|store| store.frees.is_none()) {
             store.area.restore(&store.old);

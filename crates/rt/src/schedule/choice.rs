@@ -15,7 +15,7 @@ use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
 use crate::{Rt, Runtime};
 
-/// Stands for compare-and-swaps whose bytes are accessed in parts: no program has anything there.
+/// Dummy address for compare-and-swaps with mixed-size accesses; never mapped.
 const MIXED: Area = Area::nowhere(0x1010, 8);
 
 /// What threads are about to do, and who says who goes on.
@@ -373,7 +373,7 @@ fn idle_as_seen_by(thread: &mut Thread) -> Idle {
     idle
 }
 
-/// Nobody can go on.
+/// Reports that no thread can go on.
 fn stuck(rt: &mut Rt) -> ! {
     let mut text = String::new();
     let mut related = Vec::new();

@@ -72,7 +72,7 @@ pub enum Long {
 }
 
 impl Private {
-    /// Of no thread.
+    /// Before any thread is the current one.
     pub fn new() -> Private {
         Private { read: 0, written: 0, stores: PrivateStores::default(), loads: 0, rounds: 0 }
     }

@@ -19,7 +19,7 @@ pub fn give_way(rt: &mut Rt, pc: usize) {
 
 /// The program pauses by an instruction.
 extern "C" fn pause() {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         // The caller is `__weakspot_asm_pause`, which keeps its stack pointer in rbp.
         let pc = rt.called_from_assembly();
@@ -28,7 +28,7 @@ extern "C" fn pause() {
 }
 
 extern "C" fn yields() -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     if let Some(mut rt) = unsafe { Rt::live() } {
         let pc = rt.pc();
         give_way(&mut rt, pc);

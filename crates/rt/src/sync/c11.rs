@@ -98,7 +98,7 @@ stand_in! {
 }
 
 extern "C-unwind" fn once(control: Guest<i32>, f: extern "C-unwind" fn()) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     match unsafe { Rt::live() } {
         Some(mut rt) => pthread::once(&mut rt, control, f),
         None => native!(call_once(control: Guest<i32>, f: extern "C-unwind" fn())),

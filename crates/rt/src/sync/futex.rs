@@ -29,7 +29,7 @@ extern "C" fn syscall_inner(
     d: usize,
     e: usize,
 ) -> isize {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
     let rt = &mut rt;
     let call = rt.call();

@@ -90,7 +90,7 @@ fn ours(key: u32) -> Option<usize> {
 
 /// `pthread_key_create`.
 pub extern "C" fn create(key: Guest<u32>, destructor: Destructor) -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::home() }) else {
         return native!(pthread_key_create(key: Guest<u32>, destructor: Destructor) -> i32);
     };
@@ -105,7 +105,7 @@ pub extern "C" fn create(key: Guest<u32>, destructor: Destructor) -> i32 {
 
 /// `pthread_key_delete`.
 pub extern "C" fn delete(key: u32) -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let (Some(mut rt), Some(i)) = (unsafe { Rt::home() }, ours(key)) else {
         return native!(pthread_key_delete(key: u32) -> i32);
     };
@@ -117,7 +117,7 @@ pub extern "C" fn delete(key: u32) -> i32 {
 
 /// `pthread_setspecific`.
 pub extern "C" fn set(key: u32, value: usize) -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let (Some(mut rt), Some(i)) = (unsafe { Rt::home() }, ours(key)) else {
         return native!(pthread_setspecific(key: u32, value: usize) -> i32);
     };
@@ -135,7 +135,7 @@ pub extern "C" fn set(key: u32, value: usize) -> i32 {
 
 /// `pthread_getspecific`.
 pub extern "C" fn get(key: u32) -> usize {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let (Some(mut rt), Some(i)) = (unsafe { Rt::home() }, ours(key)) else {
         return native!(pthread_getspecific(key: u32) -> usize);
     };

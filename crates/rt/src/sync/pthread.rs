@@ -246,7 +246,7 @@ pub fn once(rt: &mut Rt, control: Guest<i32>, f: extern "C-unwind" fn()) {
 }
 
 extern "C-unwind" fn once_inner(control: Guest<i32>, f: extern "C-unwind" fn()) -> i32 {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else {
         return native!(pthread_once(control: Guest<i32>, f: extern "C-unwind" fn()) -> i32);
     };

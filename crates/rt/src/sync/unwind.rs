@@ -92,14 +92,14 @@ unsafe extern "C" fn stop(
 
 /// The program has caught what it may only look at.
 extern "C" fn caught(_reason: i32, _exception: *mut Exception) {
-    // SAFETY: the program calls, by way of the unwinder.
+    // SAFETY: entered from the program by way of the unwinder, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
     let text = "what pthread_exit unwinds was caught and not thrown again";
     ends::fail(&mut rt, "abort", 0, text);
 }
 
 extern "C-unwind" fn exit_inner(value: usize) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     match unsafe { Rt::live() } {
         Some(mut rt) => exit(&mut rt, value),
         None => native!(pthread_exit(value: usize)),
@@ -108,7 +108,7 @@ extern "C-unwind" fn exit_inner(value: usize) {
 
 /// `thrd_exit`, which is the same with another type of values.
 extern "C-unwind" fn exit_c11(value: i32) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     match unsafe { Rt::live() } {
         Some(mut rt) => exit(&mut rt, value as usize),
         None => native!(thrd_exit(value: i32)),
@@ -116,7 +116,7 @@ extern "C-unwind" fn exit_c11(value: i32) {
 }
 
 extern "C-unwind" fn next(cleanup: Guest<Cleanup>) {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     match unsafe { Rt::live() } {
         Some(mut rt) => unwind(&mut rt),
         None => native!(__pthread_unwind_next(cleanup: Guest<Cleanup>)),

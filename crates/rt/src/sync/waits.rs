@@ -44,7 +44,7 @@ pub(super) fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     rt.record(Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(sync));
 }
 
-/// What leaving a queue was.
+/// The operation that leaving a queue counts as.
 pub(super) fn left(op: Op, woken: bool) -> Op {
     Op { kind: if woken { OpKind::Acquire } else { OpKind::Compare }, ..op }
 }

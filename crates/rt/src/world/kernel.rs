@@ -68,7 +68,7 @@ refused! {
 
 /// The child of a `vfork` would return from here before its parent does.
 extern "C" fn vfork_as_fork() -> isize {
-    // SAFETY: the program calls.
+    // SAFETY: entered from the program, see `Rt::live`.
     match unsafe { Rt::live() } {
         Some(mut rt) => {
             let pc = rt.pc();

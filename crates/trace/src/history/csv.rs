@@ -26,7 +26,7 @@ struct Column {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// Not looked at.
+    /// A column that is ignored.
     Skipped,
     /// When it happened, or began, or ended: nobody says which.
     Cycle,
@@ -34,9 +34,9 @@ enum What {
     Start,
     /// When it ended.
     End,
-    /// Who did it.
+    /// The core that did the operation.
     Core,
-    /// What it is.
+    /// The kind of operation.
     Op,
     /// The address, or the name of a variable.
     Addr,

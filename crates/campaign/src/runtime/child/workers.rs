@@ -28,7 +28,7 @@ struct Worker {
     part: Option<u64>,
     /// Its executions up to that part.
     executions: u64,
-    /// What is kept of it.
+    /// What it exchanges with other workers.
     exchange: Exchange,
     done: bool,
     /// Whether it ended because there were no more parts.

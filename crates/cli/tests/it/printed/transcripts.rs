@@ -672,7 +672,7 @@ fn help() {
                       How often each test is run [default: 1000000]
 
                   --checkpoint <FILE>
-                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+                      Save progress to this file from time to time, and when a limit or a signal ends the search
 
                   --resume <FILE>
                       Go on from this file
@@ -728,7 +728,7 @@ fn help() {
                       Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
-                      No warnings, no summary
+                      No warnings, summary or drawings
 
               -v, --verbose
                       Say on standard error which limits hold, and how long each input took
@@ -802,7 +802,7 @@ fn help() {
                       - counters: Of counters that grow for ever, only their order and small differences
 
                   --checkpoint <FILE>
-                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+                      Save progress to this file from time to time, and when a limit or a signal ends the search
 
                   --resume <FILE>
                       Go on from this file
@@ -867,7 +867,7 @@ fn help() {
                       Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
-                      No warnings, no summary
+                      No warnings, summary or drawings
 
               -v, --verbose
                       Say on standard error which limits hold, and how long each input took

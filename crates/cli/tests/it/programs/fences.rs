@@ -475,7 +475,7 @@ fn help() {
                                              [default: 60s]
                   --memory <SIZE>            Give up on a question when its search needs more memory than this
                                              [default: 4GiB]
-              -q, --quiet                    No warnings, no summary
+              -q, --quiet                    No warnings, summary or drawings
               -v, --verbose                  Say on standard error which limits hold, and how long each input
                                              took
                   --progress <WHEN>          Show progress on standard error [default: auto] [possible values:

@@ -544,7 +544,7 @@ fn help() {
                       TSO only
 
                   --checkpoint <FILE>
-                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+                      Save progress to this file from time to time, and when a limit or a signal ends the search
 
                   --resume <FILE>
                       Go on from this file
@@ -605,7 +605,7 @@ fn help() {
                       Give up on a question when its search needs more memory than this [default: 4GiB]
 
               -q, --quiet
-                      No warnings, no summary
+                      No warnings, summary or drawings
 
               -v, --verbose
                       Say on standard error which limits hold, and how long each input took

@@ -627,7 +627,7 @@ fn help() {
                       once
 
                   --checkpoint <FILE>
-                      Write how far it is to this file, now and then and when it ends at a limit or a signal
+                      Save progress to this file from time to time, and when a limit or a signal ends the search
 
                   --resume <FILE>
                       Go on from this file

@@ -103,7 +103,7 @@ fn bad_usage() {
         "",
         expect![[r#"
             --- standard error
-            error: no .jsonl or .json or .wshist or .axe or .hist or .plume or .awdit or .edn or .csv or .tsv file in the folder corpus/litmus
+            error: no .jsonl, .json, .wshist, .axe, .hist, .plume, .awdit, .edn, .csv or .tsv file in the folder corpus/litmus
             --- exit 2
         "#]],
     );

@@ -133,7 +133,7 @@ impl Graph {
         (0..before.len()).filter(|&i| before[i] > 0).collect()
     }
 
-    /// A cycle with the fewest elements of those through one of them.
+    /// A shortest cycle through some element.
     fn cycle(&self) -> Option<Vec<usize>> {
         let left = self.on_cycles();
         let mut predecessor = vec![None; self.next.len()];

@@ -204,7 +204,7 @@ fn check(
 fn edges_are_those_of_the_definition() {
     let ops = everything();
     let mut counts = [0; 2];
-    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
+    for model in HistoryModel::EVERY {
         let definition = Definition { ops: &ops, model };
         for within in [Within::Global, Within::Local] {
             for (from, to) in pairs(&ops) {

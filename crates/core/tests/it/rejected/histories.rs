@@ -778,7 +778,7 @@ fn recorded_histories() {
     };
     assert_eq!(kinds.map(|kind| logged(kind).read()), [Some(3), None, Some(4), None]);
     assert_eq!(kinds.map(|kind| logged(kind).writes()), [false, true, true, false]);
-    for model in HistoryModel::ALL.into_iter().chain(HistoryModel::OTHERS) {
+    for model in HistoryModel::EVERY {
         assert_eq!(HistoryModel::from_key(model.key()), Some(model));
     }
     assert_eq!(HistoryModel::from_key("all"), None);

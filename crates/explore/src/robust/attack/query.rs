@@ -166,13 +166,7 @@ impl<'g, 'p> Attack<'g, 'p> {
         let local = row[t];
         let owner = row[self.n + OWNER];
         for (i, &act) in threads.acts(t, local)?.iter().enumerate() {
-            let blocked = match act.kind {
-                ActKind::Assertion => true,
-                ActKind::Lock => owner != 0,
-                ActKind::Unlock => owner == 0,
-                _ => false,
-            };
-            if blocked {
+            if act.kind == ActKind::Assertion || act.kind.has_to_wait(owner) {
                 continue;
             }
             let first = Step::Execute { thread, edge: act.edge, choice: act.choice };
@@ -429,11 +423,7 @@ impl<'p> System for Attack<'_, 'p> {
         sleep: Sleep,
         out: &mut Successors,
     ) -> Expanded<Missing> {
-        match self.moves(threads, row, Some(sleep), out) {
-            Ok(()) => Expanded::Done,
-            Err(Stopped::Goal(..)) => Expanded::Goal,
-            Err(Stopped::Missing(missing)) => Expanded::Missing(missing),
-        }
+        self.moves(threads, row, Some(sleep), out).into()
     }
 
     fn resolve(&self, threads: &mut Threads<'p>, missing: Missing) -> Result<(), Failure> {

@@ -167,7 +167,7 @@ impl Names {
         }
     }
 
-    /// What a parent is called.
+    /// The number that a parent has among the workers of now.
     fn of_parent(&mut self, parent: u32) -> Result<u32, NotKept> {
         if parent == ROOT {
             return Ok(ROOT);
@@ -178,7 +178,7 @@ impl Names {
         Ok(id * self.workers + worker)
     }
 
-    /// Whether all parents are there.
+    /// Whether every parent that is named exists.
     fn are_sound(&self) -> bool {
         let mut all = self.named.iter().zip(&self.lens);
         all.all(|(&named, &len)| named.is_none_or(|id| id < len))

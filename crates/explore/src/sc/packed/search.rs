@@ -87,7 +87,7 @@ const SLOW: Duration = Duration::from_millis(10);
 
 /// One worker with its shard.
 pub(crate) struct Worker<O, H = Shard> {
-    /// Which one of this process.
+    /// The number of the worker within this process.
     thread: usize,
     pub(crate) shard: H,
     pub(crate) outbox: O,

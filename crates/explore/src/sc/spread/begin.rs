@@ -37,7 +37,7 @@ pub(super) struct Given {
     is_damaged: bool,
     /// Per worker what it has said of itself.
     ready: Vec<Option<(Ready, u32)>>,
-    /// Nobody lacks anything.
+    /// All workers are ready, with all that was kept.
     is_whole: bool,
     /// How many states all workers have at first.
     states: u64,

@@ -16,7 +16,7 @@ pub(super) struct Buffer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     loc: u32,
-    /// Nothing follows.
+    /// No item may follow these.
     pub(super) closed: bool,
     /// The last item is never committed, and may be behind store-store fences that do not wait.
     floats: bool,
@@ -38,7 +38,7 @@ impl Buffer {
         self.at(loc).map_or(&[], |w| &w.items)
     }
 
-    /// Whether nothing follows these.
+    /// Whether no item may follow those of `loc`.
     pub(super) fn is_closed(&self, loc: u32) -> bool {
         self.at(loc).is_some_and(|w| w.closed)
     }

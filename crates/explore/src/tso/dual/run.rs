@@ -35,7 +35,7 @@ pub(super) struct Builder<'g, 'p> {
 enum Action {
     Silent(Vec<Step>),
     Load(Step, Item, Source),
-    /// With its number.
+    /// A store, with its number among all stores.
     Store(Step, Item, usize),
     /// With the number of its change.
     Atomic(usize),

@@ -54,7 +54,7 @@ impl Emulation {
 
     /// How many registers of a thread are the original's own; they come first.
     #[must_use]
-    pub fn original_regs(&self, thread: ThreadId) -> usize {
+    pub(crate) fn original_regs(&self, thread: ThreadId) -> usize {
         self.original_regs[thread.index()]
     }
 

@@ -87,7 +87,7 @@ pub(super) struct Lower<'u> {
     span: Span,
     /// The registers of variables.
     vars: HashMap<ObjectId, RegId>,
-    /// Those of structs.
+    /// The registers of structs: offset, type and register of each part.
     parts_of: HashMap<ObjectId, Vec<(Value, Type, RegId)>>,
     /// The addresses of variables in memory, in the same way.
     objects: HashMap<ObjectId, Value>,

@@ -77,9 +77,9 @@ fn either(l: Expr, r: Expr) -> Expr {
 /// What an instruction does to the flags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Effect {
-    /// It may read these.
+    /// Flags that it may read.
     pub(super) reads: Flags,
-    /// It always writes these.
+    /// Flags that it always overwrites.
     pub(super) kills: Flags,
     /// Where it may go on.
     pub(super) next: [Option<usize>; 2],

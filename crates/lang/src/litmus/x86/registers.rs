@@ -152,7 +152,7 @@ impl Register {
 
     /// Whether `name` is a register of X86_64 that X86 lacks.
     #[must_use]
-    pub fn needs_64(name: &str) -> bool {
+    pub(crate) fn needs_64(name: &str) -> bool {
         Register::parse(Arch::X86, name).is_none() && Register::parse(Arch::X86_64, name).is_some()
     }
 
@@ -217,25 +217,25 @@ impl Register {
 
     /// The same family's low part of `bytes` bytes.
     #[must_use]
-    pub fn resized(self, bytes: u8) -> Register {
+    pub(crate) fn resized(self, bytes: u8) -> Register {
         Register { family: self.family, part: Part::low(bytes) }
     }
 
     /// Whether instructions may compute with it.
     #[must_use]
-    pub fn is_general(self) -> bool {
+    pub(crate) fn is_general(self) -> bool {
         !matches!(self.family, Family::Ip | Family::Segment(_) | Family::Xmm(_))
     }
 
     /// Whether it is one of SSE.
     #[must_use]
-    pub fn is_xmm(self) -> bool {
+    pub(crate) fn is_xmm(self) -> bool {
         matches!(self.family, Family::Xmm(_))
     }
 
     /// Whether it may stand in an address of the architecture.
     #[must_use]
-    pub fn is_address(self, arch: Arch) -> bool {
+    pub(crate) fn is_address(self, arch: Arch) -> bool {
         matches!(self.part, Part::Dword | Part::Quad)
             && !self.is_xmm()
             && (self.part == Part::Dword || arch == Arch::X86_64)

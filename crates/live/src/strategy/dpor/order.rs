@@ -92,7 +92,7 @@ pub(super) struct Order {
     fences: Vec<Mark<Agent>>,
     /// Something that depends on its bytes was seen together with accesses to some of them only.
     pub(super) blurred: bool,
-    /// The same of a compare-and-swap.
+    /// A compare-and-swap was seen together with accesses to some of its bytes only.
     pub(super) mixed: bool,
     /// Races by their second steps.
     pub(super) races: Vec<Race>,

@@ -60,7 +60,7 @@ pub(super) struct Rest {
 /// A sequence that leads to another class, from a state on the way to the part.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    /// Which one.
+    /// The number of that state.
     pub(super) state: u32,
     /// Its steps have their places here as numbers.
     pub(super) sequence: Vec<Wanted>,
@@ -106,7 +106,7 @@ impl Found {
         Found { state: state as u32, sequence, past }
     }
 
-    /// The same for the same.
+    /// A hash: equal findings have equal hashes.
     pub(super) fn hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.state.hash(&mut hasher);

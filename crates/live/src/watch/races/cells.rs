@@ -57,7 +57,7 @@ struct Head {
     thread: u16,
     /// It is the end of a reader's turn, which only writers wait for.
     reader: bool,
-    /// It is an addition, and nothing has come since that has to come after it.
+    /// It is a commuting addition, and no access that must be ordered after it has followed.
     added: bool,
     clock: Clock,
 }

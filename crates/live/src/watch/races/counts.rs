@@ -39,7 +39,7 @@ pub(super) struct Change {
     pub(super) clock: Clock,
     /// What the count was before.
     pub(super) before: u64,
-    /// Whether it is taken.
+    /// Whether a reference is taken, not dropped.
     pub(super) taken: bool,
 }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::answer::Format;
-use crate::picture::draw_pictures;
+use crate::format::Format;
+use crate::picture::tests::draw_pictures;
 use crate::run::replay::{Did, Replay, Stop};
 use crate::run::sample::{Sample, run, sample, sb};
 use expect_test::{Expect, expect};

@@ -9,7 +9,7 @@ use crate::history::build::Builder;
 pub(crate) struct Txns {
     /// How many are read as several operations.
     pub(crate) several: usize,
-    /// How many did not happen.
+    /// How many transactions did not happen.
     pub(crate) dropped: usize,
 }
 
