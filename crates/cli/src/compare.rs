@@ -1,6 +1,7 @@
 //! `weakspot compare`.
 
 use std::fmt::Write as _;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -53,7 +54,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit> {
 }
 
 fn read(path: &Path) -> Result<LitmusLog> {
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    const MOST_BYTES: u64 = 1 << 30;
+    let mut bytes = Vec::new();
+    let log = std::fs::File::open(path).and_then(|f| f.take(MOST_BYTES).read_to_end(&mut bytes));
+    if log.with_context(|| path.display().to_string())? as u64 == MOST_BYTES {
+        bail!("{}: longer than 1 GiB", path.display());
+    }
     match read_litmus_log(&String::from_utf8_lossy(&bytes)) {
         Ok(log) => Ok(log),
         Err(bad) => bail!("{}:{}: {}", path.display(), bad.line, bad.message),

@@ -45,6 +45,18 @@ pub(crate) fn expand(paths: &[PathBuf], endings: &[&str]) -> Result<Vec<PathBuf>
     Ok(files)
 }
 
+/// The bytes of a file; what may be endless, such as a device or a pipe, is refused.
+///
+/// # Errors
+///
+/// It is no file, or cannot be read.
+pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    match path.metadata()?.is_file() {
+        true => std::fs::read(path),
+        false => Err(std::io::Error::other("this is no file")),
+    }
+}
+
 /// What files with the ending of this one are, and which commands read them; nothing if several languages have it.
 #[must_use]
 pub fn read_by(path: &Path) -> Option<&'static str> {

@@ -12,7 +12,7 @@ mod process;
 mod programs;
 mod traces;
 
-pub use folders::{NoFiles, is_stdin, no_file, read_by};
+pub use folders::{NoFiles, is_stdin, no_file, read_by, read_file};
 pub use histories::{expand as expand_histories, hash_file, hint, open as open_histories};
 pub use litmus_logs::{
     BadLog, LitmusLog, LogDifference, LoggedState, LoggedTest, compare_litmus_logs, read_litmus_log,

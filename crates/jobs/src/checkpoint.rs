@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use weakspot_args::CheckpointArgs;
 use weakspot_core::{Certified, Claim, Limits, Model, Verdict};
 use weakspot_explore::{Keep, NoAnswer, Outcomes};
-use weakspot_input::Source;
+use weakspot_input::{Source, read_file};
 
 pub use self::file::CheckpointFile;
 use self::file::{Head, check};
@@ -131,7 +131,7 @@ pub fn of_exploration(
     check(Some(args), &[program])?;
     let name = Path::new(program).display();
     let mut sum = Sha256::new();
-    sum.update(std::fs::read(program).with_context(|| format!("failed to read {name}"))?);
+    sum.update(read_file(Path::new(program)).with_context(|| format!("failed to read {name}"))?);
     for word in &command[1..] {
         sum.update([0]);
         sum.update(word.as_encoded_bytes());

@@ -379,6 +379,10 @@ fn shortened(name: &str) -> String {
 /// Refuses a program whose accesses to memory would not be seen.
 pub(crate) fn check_instrumented(program: &Path) -> Result<()> {
     let shown = program.display();
+    // Devices and pipes have no end.
+    if !program.metadata().map_err(unread(program))?.is_file() {
+        return Err(Error::new(format!("{shown} is no compiled program: it is no file")));
+    }
     let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(|_| {
         let compiler = match program.extension().and_then(|ending| ending.to_str()) {

@@ -13,7 +13,7 @@ use crate::access::transactions::{FRAMES, NAMED};
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
-use crate::memory::frames::Open;
+use crate::memory::frames::{Ended, Open};
 use crate::schedule::spin::PASSED;
 use crate::schedule::threads::Parked;
 use crate::schedule::turns::{park, step};
@@ -58,31 +58,31 @@ entry! {
 extern "C" fn function_begins(back: usize) {
     // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
-    if rt.transactions.holds(rt.pc()) {
+    let (me, call) = (rt.threads.current(), rt.call());
+    let (sp, bp, pc) = (call.stack_pointer(), call.frame_pointer(), call.pc());
+    rt.frames.enter(me, Open { sp, bp, pc, back });
+    if rt.transactions.holds(pc) {
         rt.open_transaction();
-    }
-    if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
-        let (me, call) = (rt.threads.current(), rt.call());
-        let (sp, bp, pc) = (call.stack_pointer(), call.frame_pointer(), call.pc());
-        rt.frames.enter(me, Open { sp, bp, pc, back });
     }
 }
 
 extern "C" fn function_ends() {
     // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
+    let (me, sp, pc) = (rt.threads.current(), rt.call().stack_pointer(), rt.pc());
+    let Some(ended) = rt.frames.exit(me, sp, pc) else { return };
     if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
-        variables_end(&mut rt);
+        variables_end(&mut rt, &ended);
     }
-    if rt.transactions.holds(rt.pc()) {
+    if rt.transactions.holds(ended.function.pc) {
         rt.close_transaction();
     }
 }
 
 /// The variables of a function are gone: a step if others have touched some of them.
-fn variables_end(rt: &mut Rt) {
-    let (me, sp) = (rt.threads.current(), rt.call().stack_pointer());
-    let Some((function, around)) = rt.frames.exit(me, sp) else { return };
+fn variables_end(rt: &mut Rt, ended: &Ended) {
+    let (me, sp) = (rt.threads.current(), ended.below);
+    let Ended { function, around, .. } = *ended;
     let Some((from, to)) = rt.frames.lent_by(me).filter(|_| !rt.threads.alone()) else { return };
     let top = rt.coroutines.slot(me).top();
     if to <= sp || from >= around.unwrap_or(top) {
@@ -94,8 +94,9 @@ fn variables_end(rt: &mut Rt) {
     let words = (limit.saturating_sub(function.sp) / 8).min(MOST_WORDS);
     // SAFETY: the stack of the thread reaches to `top`.
     let word = |i: usize| unsafe { (function.sp as *const usize).add(i).read() };
-    let Some(back) = (0..words).find(|&i| word(i) == function.back) else { return };
-    let (from, to) = (from.max(sp), to.min(function.sp + back * 8));
+    let find = || Some(function.sp + 8 * (0..words).find(|&i| word(i) == function.back)?);
+    let Some(end) = ended.back.or_else(find) else { return };
+    let (from, to) = (from.max(sp), to.min(end));
     if from < to {
         // SAFETY: the program is done with these bytes.
         let area = unsafe { Area::at(from, to - from) };

@@ -32,6 +32,17 @@ pub struct Open {
     pub back: usize,
 }
 
+/// A function that has ended.
+pub struct Ended {
+    pub function: Open,
+    /// Where the one around it begins.
+    pub around: Option<usize>,
+    /// Its variables are not below this.
+    pub below: usize,
+    /// Where on the stack the address is that it returns to, if that is known.
+    pub back: Option<usize>,
+}
+
 /// The thread on whose stack an address is.
 pub fn stack_of(addr: usize) -> Option<usize> {
     let at = addr.checked_sub(STACKS)?;
@@ -120,12 +131,20 @@ impl Frames {
         open.iter().find(|function| function.sp <= addr).copied()
     }
 
-    /// The innermost function of a thread ends: that function, and where the one around it begins.
-    pub fn exit(&mut self, thread: usize, sp: usize) -> Option<(Open, Option<usize>)> {
-        // A function that has taken more of the stack since it began is below where it did.
-        self.leave(thread, sp);
-        let open = &mut self.open[thread];
-        let function = open.pop()?;
-        Some((function, open.last().map(|around| around.sp)))
+    /// A function of a thread ends, as it says from `pc`: by a call, or by a jump once its frame is gone (as LLVM
+    /// makes it of a call that comes last), which looks like a call from where it returns to.
+    pub fn exit(&mut self, thread: usize, sp: usize, pc: usize) -> Option<Ended> {
+        let open = self.open.get_mut(thread)?;
+        while let Some(function) = open.pop() {
+            let jumped = function.sp < sp && function.back == pc;
+            // A function that has taken more of the stack since it began is below where it did. Others
+            // were left without a word.
+            if jumped || function.sp >= sp {
+                let around = open.last().map(|around| around.sp);
+                let (below, back) = if jumped { (function.sp, Some(sp - 8)) } else { (sp, None) };
+                return Some(Ended { function, around, below, back });
+            }
+        }
+        None
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use weakspot_campaign::{self as campaign, Marks, Question, Strategy, Until};
 use weakspot_core::Model;
+use weakspot_input::read_file;
 use weakspot_jobs::kept::Entry;
 
 use super::Subject;
@@ -98,7 +99,8 @@ pub(super) fn question(args: &RunArgs, shared: Vec<(u64, u64)>) -> Result<Questi
 /// The pairs in what an exploration has printed as JSON: the places of stores and accesses.
 fn baseline(path: &Path) -> Result<Vec<[String; 2]>> {
     let name = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {name}"))?;
+    let bytes = read_file(path).with_context(|| format!("failed to read {name}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| anyhow!("{name} is no UTF-8 text"))?;
     let mut pairs = Vec::new();
     let mut has_answer = false;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -418,6 +418,56 @@ fn transactions_count() {
     assert!(ran.out.contains(hint), "{}", ran.out);
 }
 
+/// A function that returns nothing says that it ends by a jump, whose frame is gone: neither one that calls it is over
+/// by that, nor does it go on itself.
+#[test]
+fn transactions_that_end_by_a_jump() {
+    let folder = library(
+        "jumps",
+        "use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+static A: AtomicU32 = AtomicU32::new(0);
+static B: AtomicU32 = AtomicU32::new(0);
+#[inline(never)]
+pub fn add_one() { A.fetch_add(1, SeqCst); }
+#[inline(never)]
+fn helper() { B.fetch_add(1, SeqCst); }
+#[inline(never)]
+pub fn raise() { let a = A.load(SeqCst); helper(); A.store(a + 1, SeqCst); }
+#[inline(never)]
+pub fn raised() -> u32 { let a = A.load(SeqCst); helper(); A.store(a + 1, SeqCst); a }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::{scope, spawn};
+    #[test]
+    fn once() { let t = spawn(|| add_one()); add_one(); t.join().unwrap(); }
+    #[test]
+    fn called() { let t = spawn(|| raise()); raise(); t.join().unwrap(); }
+    #[test]
+    fn returned() { let t = spawn(|| { raised(); }); raised(); t.join().unwrap(); }
+    #[test]
+    fn lent() {
+        let x = AtomicU32::new(0);
+        scope(|s| {
+            s.spawn(|| x.store(1, SeqCst));
+            add_one();
+            x.load(SeqCst);
+        });
+    }
+}
+",
+    );
+    let names = "small::add_one,small::raise,small::raised";
+    let ran = cargo("test", &folder, &["--model", "tso", "--transaction", names], &[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("4 tests: 2 hold, 2 violated"), "{}", ran.out);
+    for test in ["called", "returned"] {
+        let said = format!("small::tests::{test} SC: transactions: not serializable");
+        assert!(ran.out.contains(&said), "{}", ran.out);
+    }
+    assert!(ran.out.contains("a cycle through 2 transactions"), "{}", ran.out);
+}
+
 /// Threads of Rust that wait for each other are told by the user's own lines, and the harness is left out.
 #[test]
 fn deadlocks_are_told_by_own_lines() {
