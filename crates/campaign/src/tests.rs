@@ -144,6 +144,18 @@ fn as_many_executions_as_it_takes() {
     }
 }
 
+/// Samples have no end: those of SC leave as many to be taken with store buffers, which are listed second.
+#[test]
+fn samples_with_store_buffers_are_taken() {
+    let random = question(Strategy::Random { seed: 1 }, &[Model::Tso]);
+    let random = Question { executions: Some(20), ..random };
+    let answer = ask(&random, &Fake::new(&pairs(1, 1)), &Steady::new(None));
+    assert_eq!(answer.executions, 20);
+    assert_eq!(answer.models[0].verdict, Verdict::Violated);
+    let executions: Vec<u64> = answer.failed.iter().map(|failed| failed.executions).collect();
+    assert_eq!(executions, [20, 20]);
+}
+
 /// Whenever Ctrl-C comes: nothing holds that was not explored, and no finding is lost.
 #[test]
 fn interrupted_at_every_step() {

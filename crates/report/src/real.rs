@@ -633,7 +633,6 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
         out.push_str(&again(explored, cut_off));
     }
     let seconds = explored.time.as_secs_f64();
-    let rate = (explored.executions + explored.blocked) as f64 / seconds.max(1e-6);
     out.push_str(&counted(explored.executions, "execution"));
     if explored.blocked > 0 {
         let _ = write!(out, " and {} blocked", grouped(explored.blocked.into()));
@@ -645,8 +644,13 @@ pub fn real_statistics(explored: &Explored<'_>, style: Style) -> String {
     if !explored.strategy.is_empty() {
         let _ = write!(out, " by {}", explored.strategy);
     }
-    let _ = writeln!(out, " in {seconds:.3} s, {} per second", grouped(rate as u128));
-    out
+    let _ = write!(out, " in {seconds:.3} s");
+    // In a moment, most of the time is for what is shown.
+    let rate = (explored.executions + explored.blocked) as f64 / seconds;
+    if seconds >= 1.0 && rate >= 1.0 {
+        let _ = write!(out, ", {} per second", grouped(rate as u128));
+    }
+    out + "\n"
 }
 
 impl Explored<'_> {

@@ -52,7 +52,8 @@ fn text(command: &[&str], threads: &str, files: &[String]) -> Vec<String> {
     words.extend(["--threads", threads]);
     words.extend(files.iter().map(String::as_str));
     let ran = run(&words, "");
-    let is_time = |line: &&str| line.starts_with("Time ") || line.ends_with(" per second");
+    let ends = |line: &str| line.ends_with(" s") || line.ends_with(" per second");
+    let is_time = |line: &&str| line.starts_with("Time ") || line.contains(" in ") && ends(line);
     ran.out.lines().filter(|line| !is_time(line)).map(str::to_owned).collect()
 }
 

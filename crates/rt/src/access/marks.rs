@@ -70,11 +70,15 @@ extern "C" fn function_ends() {
     // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     let (me, sp, pc) = (rt.threads.current(), rt.call().stack_pointer(), rt.pc());
-    let Some(ended) = rt.frames.exit(me, sp, pc) else { return };
-    if NAMED.load(Ordering::Relaxed) & FRAMES != 0 {
-        variables_end(&mut rt, &ended);
+    let ended = rt.frames.exit(me, sp, pc);
+    if let Some(ended) = &ended
+        && NAMED.load(Ordering::Relaxed) & FRAMES != 0
+    {
+        variables_end(&mut rt, ended);
     }
-    if rt.transactions.holds(ended.function.pc) {
+    // A call is in the function that ends, a jump seems to come from the one around it.
+    let jumped = ended.filter(|ended| ended.back.is_some());
+    if rt.transactions.holds(jumped.map_or(pc, |ended| ended.function.pc)) {
         rt.close_transaction();
     }
 }

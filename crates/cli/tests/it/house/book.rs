@@ -85,7 +85,7 @@ fn ran(command: &str, folder: &Path) -> (String, Option<i32>) {
 fn untimed(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for line in text.lines() {
-        for word in line.split(' ') {
+        for word in without_rate(line).split(' ') {
             let is_unit = matches!(word.trim_end_matches([',', ')', ';']), "s" | "per");
             if let Some(number) = words.last_mut().filter(|_| is_unit)
                 && number.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','))
@@ -154,12 +154,19 @@ const NOT_RUN: [(&str, &str); 6] = [
     ("--follow run.wshist", "waits for more"),
 ];
 
+/// A line without the rate at its end, which is shown of what takes a second.
+fn without_rate(line: &str) -> &str {
+    let timed = line.strip_suffix(" per second").and_then(|rest| rest.rsplit_once(", "));
+    timed.map_or(line, |(rest, _)| rest)
+}
+
 /// A line without times: those in words, in JSON, and in lines of litmus tests.
 fn masked(line: &str) -> String {
     let line = line.trim_end();
     if let Some(name) = line.strip_prefix("Time ").and_then(|rest| rest.rsplit_once(' ')) {
         return format!("Time {}", name.0);
     }
+    let line = without_rate(line);
     let mut out = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("\"time_s\":") {

@@ -711,7 +711,23 @@ fn what_is_not_for_it_is_refused() {
         (&["run", "--executions", "0", "./x"], "--executions 0 leaves nothing to look at"),
         (&["run", "--under", "tso", "--replay", "1", "./x"], "was kept with the schedule"),
         (&["run", "--replay", "ws1_b0_00000000", "./x"], "invalid value 'ws1_b0_00000000'"),
-        (&["run", "Cargo.toml"], "is no compiled program"),
+        (&["run", "Cargo.toml"], "is no compiled program; expected one that `weakspot cc` made"),
+        (
+            &["run", "corpus/c/dekker.c"],
+            "weakspot cc -g -pthread 'corpus/c/dekker.c' -o 'corpus/c/dekker'",
+        ),
+        // What has no end.
+        (&["run", "/dev/zero"], "/dev/zero is no compiled program: it is no file"),
+        (&["run", "--baseline", "/dev/zero", "./x"], "failed to read /dev/zero: this is no file"),
+        // What another command reads.
+        (
+            &["monitor", "corpus/histories/by-cases.wshist"],
+            "the ending is that of a history, which `weakspot history` reads",
+        ),
+        (
+            &["litmus", "corpus/histories/by-cases.wshist"],
+            "it is that of a history, which `weakspot history` reads",
+        ),
     ] {
         let ran = run(args, "");
         assert_eq!(ran.code, Some(2), "{args:?}");
@@ -912,7 +928,7 @@ fn the_first_finding_counts() {
     let said = |args: &[&str]| {
         let (out, code) = explore("first-advice", &source, args);
         let (all, times) = out.trim_end().rsplit_once('\n').expect("lines");
-        assert!(times.contains(" per second"), "{out}");
+        assert!(times.contains(" in "), "{out}");
         (all.to_owned(), code)
     };
     let (out, code) = said(&["--fail-fast"]);
