@@ -207,9 +207,11 @@ impl Search {
         let mut state = State {
             done: vec![false; n],
             missing: self.missing.clone(),
+            ready: vec![0; n.div_ceil(64)],
             last: vec![NONE; self.cells],
             order: Vec::with_capacity(n),
         };
+        (0..n).filter(|&e| self.missing[e] == 0).for_each(|e| state.turn(e));
         let mut tried: FxHashSet<(Vec<bool>, Vec<u32>)> = FxHashSet::default();
         // For each choice of a write: how long the order was, and which are left to be tried.
         let mut choices: Vec<(usize, Vec<u32>)> = Vec::new();
@@ -227,8 +229,8 @@ impl Search {
             let mut writes = Vec::new();
             let known = steps > 64 && !tried.insert((state.done.clone(), state.last.clone()));
             if !known {
-                let free = |&e: &u32| self.possible(&state, e);
-                writes.extend((0..n as u32).rev().filter(free));
+                writes.extend(state.ready_from(0).filter(|&e| self.possible(&state, e)));
+                writes.reverse();
             }
             choices.push((state.order.len(), writes));
             let next = loop {
@@ -247,25 +249,21 @@ impl Search {
 
     /// Takes all events that change nothing for others, as long as there are any.
     fn read_all(&self, state: &mut State) {
-        let mut e = 0;
-        while let Some(item) = self.events.get(e) {
-            if item.writes.is_empty() && self.possible(state, e as u32) {
-                self.take(state, e as u32);
-                // Others are possible because of it only if they need it.
-                let first = self.needed_by[e].iter().min();
-                e = first.map_or(e + 1, |&first| (e + 1).min(first as usize));
-            } else {
-                e += 1;
-            }
+        let mut from = 0;
+        loop {
+            let quiet = |&e: &u32| self.events[e as usize].writes.is_empty();
+            let next = state.ready_from(from).filter(quiet).find(|&e| self.possible(state, e));
+            let Some(e) = next else { return };
+            self.take(state, e);
+            // Others are possible because of it only if they need it.
+            let first = self.needed_by[e as usize].iter().copied().min();
+            from = first.map_or(e + 1, |first| first.min(e + 1));
         }
     }
 
+    /// Whether an event that is ready reads the right things now.
     fn possible(&self, state: &State, e: u32) -> bool {
-        let at = e as usize;
-        if state.done[at] || state.missing[at] > 0 {
-            return false;
-        }
-        let item = &self.events[at];
+        let item = &self.events[e as usize];
         let right = |&(cell, from): &(usize, u32)| {
             let seen = self.seen(from);
             let own = from != NONE && self.hidden[from as usize];
@@ -292,9 +290,13 @@ impl Search {
 
     fn take(&self, state: &mut State, e: u32) {
         state.done[e as usize] = true;
+        state.turn(e as usize);
         state.order.push(e);
         for &after in &self.needed_by[e as usize] {
             state.missing[after as usize] -= 1;
+            if state.missing[after as usize] == 0 {
+                state.turn(after as usize);
+            }
         }
         for &cell in &self.events[e as usize].writes {
             state.last[cell] = e;
@@ -310,8 +312,12 @@ impl Search {
             let Some(e) = state.order.pop() else { break };
             state.done[e as usize] = false;
             for &after in &self.needed_by[e as usize] {
+                if state.missing[after as usize] == 0 {
+                    state.turn(after as usize);
+                }
                 state.missing[after as usize] += 1;
             }
+            state.turn(e as usize);
         }
         state.last.fill(NONE);
         for &e in &state.order {
@@ -325,9 +331,31 @@ impl Search {
 struct State {
     done: Vec<bool>,
     missing: Vec<u32>,
+    /// A bit for each event that is still to come and has all that it needs.
+    ready: Vec<u64>,
     /// Who has written a cell last.
     last: Vec<u32>,
     order: Vec<u32>,
+}
+
+impl State {
+    /// An event becomes ready, or is no longer.
+    fn turn(&mut self, e: usize) {
+        self.ready[e / 64] ^= 1 << (e % 64);
+    }
+
+    /// The events that are ready, from this one on.
+    fn ready_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        let start = first as usize / 64;
+        self.ready.iter().enumerate().skip(start).flat_map(move |(at, &word)| {
+            let mut left = if at == start { word & (!0 << (first % 64)) } else { word };
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros();
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(at as u32 * 64 + bit)
+            })
+        })
+    }
 }
 
 /// What comes before what, closed under transitivity.
