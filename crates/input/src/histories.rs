@@ -63,6 +63,8 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
     let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word.as_bytes()));
     let has = |key: &[u8]| text.windows(key.len()).any(|part| part == key);
     let like = HistoryFormat::sniff(text);
+    // The last character may be cut.
+    let is_text = std::str::from_utf8(text).map_or_else(|e| e.error_len().is_none(), |_| true);
     let help = if begins(&["#include"]) || path.extension().is_some_and(|ending| ending == "c") {
         "it looks like a program in C, which `weakspot robust` reads and `weakspot cc` compiles for `weakspot run`".to_owned()
     } else if begins(&["X86"]) {
@@ -79,6 +81,8 @@ pub fn hint(path: &Path, format: HistoryFormat) -> String {
         "it looks like JSON that was cut off: the end of the file is missing".to_owned()
     } else if begins(&["WSLOG", "trace"]) || has(b"\"events\"") || has(b"|w(") || has(b"|r(") {
         "it looks like a log of one execution, which `weakspot monitor` reads".to_owned()
+    } else if !is_text {
+        "it is no text in UTF-8".to_owned()
     } else if like != format && like != HistoryFormat::Text && !text.is_empty() {
         format!("it looks like {0}: try --input-format {0}", like.key())
     } else {
@@ -132,6 +136,8 @@ mod tests {
             std::fs::write(&path, text).expect("written");
             hint(&path, HistoryFormat::DbcopJson)
         };
+        std::fs::write(&path, b"\0\xff{]").expect("written");
+        assert_eq!(hint(&path, HistoryFormat::Text), "hint: it is no text in UTF-8\n");
         let cut = hint_of(r#"{"data":[[{"events":[["w",0,"#);
         assert!(cut.starts_with("hint: it looks like dbcop-json that was cut off"), "{cut}");
         let cut = hint_of(r#"[{"data":[[{"events":[["w",0,"#);
