@@ -125,7 +125,9 @@ pub(super) fn explore(
     let shown: Vec<RealTest<'_>> = tested.iter().map(Tested::shown).collect();
     if lines {
         let bad = |test: &&RealTest<'_>| matches!(test.end, TestEnd::Fail | TestEnd::Error);
-        let bad: Vec<&str> = shown.iter().filter(bad).map(|test| test.text).collect();
+        let mut bad: Vec<&str> = shown.iter().filter(bad).map(|test| test.text).collect();
+        // The same mistake may be that of all tests.
+        bad.dedup();
         if !bad.is_empty() {
             print!("\nfailures:\n\n{}", fitted(&bad.join("\n"), shared.ascii));
         }

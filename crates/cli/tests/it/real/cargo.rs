@@ -415,7 +415,7 @@ fn transactions_count() {
     let ran = cargo("test", &folder, &["--transaction", "add_one"], &[]);
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
     let hint = "expected its whole name, such as `small::add_one`";
-    assert!(ran.out.contains(hint), "{}", ran.out);
+    assert_eq!(ran.out.matches(hint).count(), 1, "{}", ran.out);
 }
 
 /// A function that returns nothing says that it ends by a jump, whose frame is gone: neither one that calls it is over
