@@ -26,6 +26,27 @@ pub(crate) struct BlockRuns {
     pub(crate) failure: Option<(Failure, Vec<Step>)>,
 }
 
+impl BlockRuns {
+    /// Bytes in use, with the counts of an `Rc`.
+    pub(crate) fn bytes(&self) -> usize {
+        let exits = self.exits.iter().map(|(_, _, steps)| vec_bytes(steps));
+        let ends = self.ends.iter().map(|(_, regs, steps)| vec_bytes(regs) + vec_bytes(steps));
+        let points = self.points.iter().map(|(_, steps)| vec_bytes(steps));
+        let failure = self.failure.as_ref().map_or(0, |(_, steps)| vec_bytes(steps));
+        size_of::<BlockRuns>()
+            + 2 * size_of::<usize>()
+            + vec_bytes(&self.exits)
+            + vec_bytes(&self.ends)
+            + vec_bytes(&self.points)
+            + exits.chain(ends).chain(points).sum::<usize>()
+            + failure
+    }
+}
+
+fn vec_bytes<T>(vec: &Vec<T>) -> usize {
+    vec.capacity() * size_of::<T>()
+}
+
 /// Runs the block that the `Lock` on edge `edge` of `local` opens, in memory `mem`.
 pub(crate) fn run_block(
     locals: &mut Locals<'_>,

@@ -10,9 +10,13 @@ use crate::buffers::alike::Alike;
 use crate::buffers::block::{BlockRuns, run_block};
 use crate::buffers::local::{Locals, Move};
 use crate::buffers::roles::{Role, Roles};
+use crate::intern::table_bytes;
 use crate::keep::{In, NotKept, Out};
 use crate::memory::{Memories, Sample};
 use crate::meter::Meter;
+
+/// What a block is run in: the thread, its local state, the edge, and memory.
+type BlockKey = (u32, u32, u32, u32);
 
 /// A program on a model, with everything that was found out about its threads.
 pub(crate) struct Space<'p> {
@@ -25,7 +29,7 @@ pub(crate) struct Space<'p> {
     pub(crate) mems: Memories,
     /// The first assertion that failed.
     pub(crate) assertion: Option<FailedAssertion>,
-    blocks: FxHashMap<(u32, u32, u32, u32), Rc<BlockRuns>>,
+    blocks: FxHashMap<BlockKey, Rc<BlockRuns>>,
     block_bytes: usize,
     /// How many entries a buffer may hold.
     buffer: usize,
@@ -272,8 +276,7 @@ impl<'p> Space<'p> {
         let locals = &mut self.threads[t];
         let runs = run_block(locals, &mut self.mems, self.model, (local, edge), mem, meter)
             .map_err(Stop::Limit)?;
-        let steps = runs.exits.iter().map(|(_, _, s)| s.len() + 2);
-        self.block_bytes += (8 + steps.sum::<usize>()) * size_of::<Step>();
+        self.block_bytes += runs.bytes();
         let runs = Rc::new(runs);
         self.blocks.insert(key, runs.clone());
         Ok(runs)
@@ -356,7 +359,10 @@ impl<'p> Space<'p> {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.mems.bytes() + self.threads.iter().map(Locals::bytes).sum::<usize>() + self.block_bytes
+        let threads = self.threads.iter().map(Locals::bytes).sum::<usize>();
+        let blocks =
+            table_bytes(self.blocks.capacity(), size_of::<BlockKey>() + size_of::<usize>());
+        self.mems.bytes() + threads + blocks + self.block_bytes
     }
 
     /// The columns of the outcome that belong to thread `t`, or to memory for `None`.
