@@ -107,7 +107,7 @@ pub enum Strategy {
     },
     /// Random priorities.
     Pct {
-        /// How many steps have to come in the wrong order for what is sought.
+        /// The depth of the bug: how many orders between steps it needs.
         depth: usize,
         /// The same seed, the same executions.
         seed: u64,

@@ -305,3 +305,26 @@ int main(void) {
         assert!(other.contains(writer) && other.contains(store), "{out}");
     }
 }
+
+/// Whether changes that are proposed prevent a race as well was not tried, and here they do.
+#[test]
+fn races_may_be_left_with_fences() {
+    let source = |order: &str| {
+        format!(
+            "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n\
+             int buf;\natomic_int flag;\n\
+             void *p(void *a) {{\n    buf = 1;\n    \
+             atomic_store_explicit(&flag, 1, memory_order_{order});\n    return 0;\n}}\n\
+             int main(void) {{\n    pthread_t t;\n    pthread_create(&t, 0, p, 0);\n    \
+             while (!atomic_load_explicit(&flag, memory_order_acquire));\n    \
+             assert(buf == 1);\n    pthread_join(t, 0);\n}}\n"
+        )
+    };
+    let (out, code) = explore("fences-race.c", &source("relaxed"), &["--fences"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("its order at least release"), "{out}");
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("1 data race may be left with these changes: build with them"), "{out}");
+    let (out, code) = explore("fences-raceless.c", &source("release"), &["--fences"]);
+    assert_eq!(code, Some(0), "{out}");
+}
