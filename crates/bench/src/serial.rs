@@ -57,7 +57,7 @@ pub fn run(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
 
 /// One column after the other is changed.
 fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
-    let events = if args.quick { 400_000 } else { 4_000_000 };
+    let events = if args.quick { 100_000 } else { 4_000_000 };
     let mut sizes = vec![USUAL, TxnLogSize { brackets: false, ..USUAL }];
     sizes.extend([2, 4, 16, 64].map(|threads| TxnLogSize { threads, ..USUAL }));
     sizes.extend([10, 100, 100_000].map(|vars| TxnLogSize { vars, ..USUAL }));
@@ -138,7 +138,7 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
 /// The same log, longer and longer; and behind a transaction that does not end.
 fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
     let mut lengths = match args.quick {
-        true => vec![50_000, 200_000],
+        true => vec![10_000, 40_000],
         false => vec![1_000_000, 4_000_000, 16_000_000],
     };
     lengths.extend(args.large.then_some(64_000_000));

@@ -10,7 +10,7 @@ pub(crate) mod unseen;
 mod unused;
 pub(crate) mod variables;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::facts::locks::Locks;
 use crate::facts::naming::Naming;
@@ -71,30 +71,20 @@ impl Facts {
             return Err(Error::new("no program was named"));
         };
         let file = find(name)?;
-        symbols::check_instrumented(&file)?;
+        let code = symbols::File::at(&file).code(|| Code::of(&file, program.rust))?;
         let transactions = match &question.transactions {
             None => None,
             Some(Marks::Marked) => Some(Vec::new()),
             Some(Marks::Functions(names)) => Some(symbols::functions(&file, names)?),
         };
-        let updates = match program.rust {
-            true => hidden::updates(&file)?,
-            false => hidden::Updates::default(),
-        };
-        let patient = if program.rust { channels::waits(&file)? } else { Vec::new() };
-        let locks = match program.rust {
-            true => Locks::of(&file, &updates.seen)?,
-            false => Locks::default(),
-        };
         let unseen = native::unseen(&file, &program.linked)?;
-        let in_no_order = !locks.unused.is_empty() || native::has_steps_in_no_order(&file)?;
         let test = match program.command.get(1).and_then(|test| test.to_str()) {
             Some(test) if program.harness => symbols::test_function(&file, test)?,
             _ => None,
         };
         Ok(Facts {
             unseen,
-            in_no_order,
+            in_no_order: code.in_no_order,
             name: program.name.clone(),
             file: Some(file),
             naming: program.naming(),
@@ -102,11 +92,40 @@ impl Facts {
             harness: program.harness,
             test,
             transactions,
-            traps: updates.seen,
-            quiet_traps: updates.quiet,
-            jumps: updates.jumps,
-            patient,
-            locks,
+            traps: code.updates.seen.clone(),
+            quiet_traps: code.updates.quiet.clone(),
+            jumps: code.updates.jumps.clone(),
+            patient: code.patient.clone(),
+            locks: code.locks.clone(),
         })
+    }
+}
+
+/// What the code of a file says, whatever part of it runs: all tests of a crate are one file, which takes longer to
+/// look at than most of them take to be explored.
+#[derive(Debug)]
+pub(crate) struct Code {
+    updates: hidden::Updates,
+    patient: Vec<(u64, u64)>,
+    locks: Locks,
+    in_no_order: bool,
+}
+
+impl Code {
+    fn of(file: &Path, rust: bool) -> Result<Code> {
+        symbols::check_instrumented(file)?;
+        let mut code = Code {
+            updates: hidden::Updates::default(),
+            patient: Vec::new(),
+            locks: Locks::default(),
+            in_no_order: native::has_steps_in_no_order(file)?,
+        };
+        if rust {
+            code.updates = hidden::updates(file)?;
+            code.patient = channels::waits(file)?;
+            code.locks = Locks::of(file, &code.updates.seen)?;
+            code.in_no_order |= !code.locks.unused.is_empty();
+        }
+        Ok(code)
     }
 }

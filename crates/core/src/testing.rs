@@ -61,7 +61,7 @@ impl Rng {
 }
 
 /// How many random inputs a test tries, of all that it could: as many percent as the variable
-/// `WEAKSPOT_TEST_SCALE` says, and a quarter if it is not set. Which ones does not depend on their number.
+/// `WEAKSPOT_TEST_SCALE` says, and a tenth if it is not set. Which ones does not depend on their number.
 ///
 /// # Panics
 /// If the variable is not a number: this is a test helper.
@@ -69,7 +69,7 @@ impl Rng {
 pub fn scaled(all: usize) -> usize {
     let percent = match std::env::var("WEAKSPOT_TEST_SCALE") {
         Ok(percent) => percent.parse().expect("WEAKSPOT_TEST_SCALE is a number of percent"),
-        Err(_) => 25,
+        Err(_) => 10,
     };
     (all * percent).div_ceil(100)
 }

@@ -39,10 +39,10 @@ pub(super) fn pairs(args: &BenchHistoryArgs, tables: &mut Tables<'_>) -> Result<
     ))?;
     let mut shapes: Vec<(usize, usize)> = [100, 200, 300, 400, 500].map(|n| (4, n)).to_vec();
     shapes.extend([2, 3, 6, 8, 16, 32].map(|cpus| (cpus, 200)));
-    shapes.extend([4, 8, 16, 32].map(|cpus| (cpus, if args.quick { 2_000 } else { 20_000 })));
+    shapes.extend([4, 8, 16, 32].map(|cpus| (cpus, if args.quick { 500 } else { 20_000 })));
     for (cpus, operations) in shapes {
         let shape = Shape { origin: Origin::Protocols, cpus, operations, variables: 10 };
-        let count = if operations > 500 { 4 } else { 10 * sample(args) };
+        let count = if args.quick || operations > 500 { 4 } else { 10 * sample(args) };
         let mut all = [0; ORDERS.len()];
         let mut open = [0; ORDERS.len()];
         for seed in 0..count {

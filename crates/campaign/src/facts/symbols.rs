@@ -10,6 +10,7 @@ use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::{Place, StackFrame};
 
+use crate::facts::Code;
 use crate::facts::lines::Lines;
 use crate::facts::naming::Naming;
 use crate::facts::variables::{Local, Scalar, Variables};
@@ -33,7 +34,8 @@ struct Module {
 
 /// A file that is mapped. Each part is read when it is first asked for; `None` if it cannot be.
 #[derive(Default)]
-struct File {
+pub(crate) struct File {
+    code: OnceCell<Rc<Code>>,
     loader: OnceCell<Option<Loader>>,
     /// Whether its addresses are absolute, since it is not relocatable.
     absolute: OnceCell<Option<bool>>,
@@ -54,7 +56,7 @@ thread_local! {
 }
 
 impl File {
-    fn at(path: &str) -> Rc<File> {
+    pub(crate) fn at(path: &Path) -> Rc<File> {
         let Ok(meta) = std::fs::metadata(path) else { return Rc::default() };
         let version = Version(meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
         FILES.with_borrow_mut(|files| {
@@ -63,6 +65,19 @@ impl File {
             }
             Rc::clone(files.entry(version).or_default())
         })
+    }
+
+    /// What is known of its code: `read`, if it was not before.
+    pub(crate) fn code(&self, read: impl FnOnce() -> Result<Code>) -> Result<Rc<Code>> {
+        match self.code.get() {
+            Some(code) => Ok(Rc::clone(code)),
+            None => read().map(|code| Rc::clone(self.code.get_or_init(|| Rc::new(code)))),
+        }
+    }
+
+    /// Its debug information; it is at this path.
+    fn loader(&self, path: &Path) -> Option<&Loader> {
+        self.loader.get_or_init(|| Loader::new(path).ok()).as_ref()
     }
 }
 
@@ -96,7 +111,7 @@ impl Symbols {
     pub(crate) fn fill(&mut self, modules: Vec<(u64, u64, String)>) {
         if self.modules.is_empty() {
             let module = |(base, end, path): (u64, u64, String)| {
-                let file = File::at(&path);
+                let file = File::at(Path::new(&path));
                 Module { base, end, path, file }
             };
             self.modules = modules.into_iter().map(module).collect();
@@ -337,7 +352,7 @@ impl Symbols {
 
 impl Module {
     fn loader(&self) -> Option<&Loader> {
-        self.file.loader.get_or_init(|| Loader::new(&self.path).ok()).as_ref()
+        self.file.loader(Path::new(&self.path))
     }
 
     fn variables(&self) -> Option<&Variables> {
@@ -444,8 +459,11 @@ pub(crate) fn test_function(program: &Path, test: &str) -> Result<Option<u64>> {
             _ => {}
         }
     }
-    let (Some((from, len)), Ok(loader)) = (closure, Loader::new(program)) else { return Ok(None) };
-    let is_inside = |address: &u64| is_within(&loader, *address, test);
+    let known = File::at(program);
+    let (Some((from, len)), Some(loader)) = (closure, known.loader(program)) else {
+        return Ok(None);
+    };
+    let is_inside = |address: &u64| is_within(loader, *address, test);
     Ok((from..from + len).find(is_inside).map(|address| address - base))
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn is_library(name: &str) -> bool {
 }
 
 /// The updates of a program: how far from its beginning they are, and how long.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Updates {
     pub(crate) seen: Vec<(u64, u64)>,
     /// Those that are only fences, and fences.

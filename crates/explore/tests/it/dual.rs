@@ -433,8 +433,11 @@ fn corpus() {
                 // The procedure is not made for accesses that overlap.
                 continue;
             }
-            // Seconds each: with a quarter of the random inputs and more.
-            if path.to_string_lossy().contains("snark") && scaled(100) < 25 {
+            // A second or more each: with a quarter of the random inputs and more.
+            let name = path.file_stem().and_then(|name| name.to_str()).expect("UTF-8");
+            let is_large =
+                ["snark", "mcs", "msn", "cilk", "clh-3"].iter().any(|l| name.starts_with(l));
+            if is_large && scaled(100) < 25 {
                 continue;
             }
             if path.ends_with("CMPXCHG-loop.litmus") {

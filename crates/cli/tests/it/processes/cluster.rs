@@ -349,7 +349,7 @@ fn a_process_that_dies_is_named() {
     for process in 0..3 {
         started.start(process, LARGE, "token", &["--timeout", "60s"]);
     }
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(700));
     signal(&started.children[2], "-9");
     let began = Instant::now();
     for i in [1, 0] {
@@ -372,7 +372,7 @@ fn a_process_that_hangs_is_named() {
     for process in 0..2 {
         started.start(process, LARGE, "token", &["--timeout", "60s"]);
     }
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(700));
     signal(&started.children[1], "-STOP");
     let began = Instant::now();
     let ran = started.end(0);
@@ -386,7 +386,7 @@ fn a_process_that_hangs_is_named() {
 fn limits_and_signals_end_all_processes() {
     let mut started = Started::none(2);
     started.start(0, LARGE, "token", &["--timeout", "60s"]);
-    started.start(1, LARGE, "token", &["--timeout", "2s"]);
+    started.start(1, LARGE, "token", &["--timeout", "1s"]);
     let began = Instant::now();
     let ran = started.end(0);
     assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"time".into()));
@@ -395,7 +395,7 @@ fn limits_and_signals_end_all_processes() {
     for process in 0..2 {
         started.start(process, LARGE, "token", &["--timeout", "60s"]);
     }
-    std::thread::sleep(Duration::from_millis(1000));
+    std::thread::sleep(Duration::from_millis(500));
     signal(&started.children[1], "-INT");
     let ran = started.end(0);
     assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"interrupted".into()));
@@ -405,7 +405,7 @@ fn limits_and_signals_end_all_processes() {
 fn memory_is_for_each_process() {
     let mut started = Started::none(2);
     for process in 0..2 {
-        started.start(process, LARGE, "token", &["--memory", "48MB", "--timeout", "60s"]);
+        started.start(process, LARGE, "token", &["--memory", "16MB", "--timeout", "60s"]);
     }
     let ran = started.end(0);
     assert_eq!((ran.code, &json(&ran)["limit"]["kind"]), (Some(3), &"memory".into()));
@@ -483,7 +483,7 @@ fn has_ended(process: u32) -> bool {
 fn a_signal_for_all_is_passed_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let child = local(folder.path(), "reach --model sc --timeout 60s --format json");
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(700));
     let (began, processes) = (Instant::now(), children(child.id()));
     assert_eq!(processes.len(), 2);
     signal(&child, "-TERM");
@@ -500,7 +500,7 @@ fn a_signal_for_all_is_passed_on() {
 fn no_process_outlives_the_one_that_started_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut child = local(folder.path(), "reach --model sc --timeout 60s");
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(700));
     let processes = children(child.id());
     assert_eq!(processes.len(), 2);
     signal(&child, "-9");

@@ -73,13 +73,13 @@ pub(crate) const REACH: [&str; 7] =
 fn a_search_that_is_killed_again_and_again_comes_to_the_same_answer() {
     let folder = Folder::new();
     // Nobody ever sees it.
-    let program = folder.write("p.weak", &counting(36, [36, 0, 0]));
+    let program = folder.write("p.weak", &counting(26, [26, 0, 0]));
     let expected = object(&run(&[&REACH[..], &["-j", "1", &program]].concat(), ""));
     assert_eq!(expected["verdict"], "holds");
     let file = folder.path("kept");
     let mut rng = Rng::new(20);
     let (mut killed, mut resumed) = (0, 0);
-    while killed < scaled(50) {
+    while killed < scaled(50) || resumed == 0 {
         let threads = (1 + rng.below(3)).to_string();
         let mut words = [&REACH[..], &["-j", &threads, "--checkpoint", &file]].concat();
         if Path::new(&file).exists() {
@@ -88,7 +88,7 @@ fn a_search_that_is_killed_again_and_again_comes_to_the_same_answer() {
         }
         words.push(&program);
         let mut child = start(&words);
-        std::thread::sleep(Duration::from_millis(100 + rng.below(1_500) as u64));
+        std::thread::sleep(Duration::from_millis(100 + rng.below(500) as u64));
         if child.try_wait().expect("its state").is_none() {
             child.kill().expect("it can be killed");
             killed += 1;
@@ -103,7 +103,6 @@ fn a_search_that_is_killed_again_and_again_comes_to_the_same_answer() {
             Some(code) => panic!("exit code {code}: {}", ran.err),
         }
     }
-    assert!(resumed > 0);
     let again = [&REACH[..], &["--checkpoint", &file, "--resume", &file, &program]].concat();
     let again = if Path::new(&file).exists() { again } else { [&REACH[..], &[&program]].concat() };
     let last = run(&again, "");
@@ -122,13 +121,13 @@ fn a_search_that_is_killed_again_and_again_comes_to_the_same_answer() {
 #[test]
 fn signals_and_limits_leave_a_checkpoint() {
     let folder = Folder::new();
-    let program = folder.write("p.weak", &counting(30, [27, 28, 29]));
+    let program = folder.write("p.weak", &counting(22, [19, 20, 21]));
     let expected = object(&run(&[&REACH[..], &["-j", "1", &program]].concat(), ""));
     assert_eq!(expected["verdict"], "violated");
     let file = folder.path("kept");
     let kept = ["-j", "1", "--checkpoint", &file];
     let goes_on = format!("{program}: --resume {file} goes on from here\n");
-    let limits: [&[&str]; 2] = [&["--memory", "3MiB"], &["--timeout", "500ms"]];
+    let limits: [&[&str]; 2] = [&["--memory", "1MiB"], &["--timeout", "100ms"]];
     for limit in limits {
         let words = [&["reach", "--model", "sc", "--format", "json"], limit, &kept, &[&program]];
         let ran = run(&words.concat(), "");
@@ -138,7 +137,7 @@ fn signals_and_limits_leave_a_checkpoint() {
     }
     for name in ["-INT", "-TERM"] {
         let child = start(&[&REACH[..], &kept, &[&program]].concat());
-        std::thread::sleep(Duration::from_millis(600));
+        std::thread::sleep(Duration::from_millis(150));
         signal(&child, name);
         let ran = ended(child);
         assert_eq!((ran.code, ran.err), (Some(3), goes_on.clone()), "{name}");
@@ -150,7 +149,7 @@ fn signals_and_limits_leave_a_checkpoint() {
 #[test]
 fn robustness_goes_on_as_well() {
     let folder = Folder::new();
-    let program = folder.write("p.weak", &counting(11, [11, 0, 0]));
+    let program = folder.write("p.weak", &counting(8, [8, 0, 0]));
     let ask = |more: &[&str]| {
         let words = ["robust", "--model", "tso", "--format", "json"];
         run(&[&words[..], more, &[&program]].concat(), "")
@@ -158,7 +157,7 @@ fn robustness_goes_on_as_well() {
     let expected = object(&ask(&["--timeout", "10m"]));
     assert_eq!(expected["verdict"], "holds");
     let file = folder.path("kept");
-    let ran = ask(&["--timeout", "100ms", "--checkpoint", &file]);
+    let ran = ask(&["--timeout", "40ms", "--checkpoint", &file]);
     assert_eq!(ran.code, Some(3), "{} {}", ran.out, ran.err);
     for threads in ["1", "2"] {
         let ran = ask(&["-j", threads, "--resume", &file, "--timeout", "10m"]);

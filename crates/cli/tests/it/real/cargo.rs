@@ -96,7 +96,7 @@ fn the_corpus_is_as_expected() {
     copy(&corpus, &folder);
     // Executions are counted, so that answers do not depend on time.
     let ours =
-        ["--format", "json", "--executions", "1500", "--timeout", "10m", "--isolate", "memory"];
+        ["--format", "json", "--executions", "600", "--timeout", "10m", "--isolate", "memory"];
     let ran = cargo("test", &folder, &ours, &["--", "--include-ignored"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     let mut verdicts: BTreeMap<(String, String), String> = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use weakspot_core::testing::Rng;
+use weakspot_core::testing::{Rng, scaled};
 
 use crate::real::cargo::{cargo, ends_of, library};
 
@@ -383,7 +383,7 @@ fn mutexes_end_as_by_all_orders() {
     let mut rng = Rng::new(16);
     let mut text = "use std::sync::Mutex;\nuse std::thread;\nstatic MUTEXES: [Mutex<u32>; 2] = [const { Mutex::new(0) }; 2];\n".to_owned();
     let mut expected = Vec::new();
-    for test in 0..8 {
+    for test in 0..scaled(32).max(4) {
         let threads: Vec<Vec<Act>> = (0..2).map(|_| random_thread(&mut rng)).collect();
         let _ = writeln!(text, "#[test] fn random_{test}() {{");
         for (t, acts) in threads.iter().enumerate() {
@@ -667,7 +667,7 @@ fn references_end_as_by_all_orders() {
     let mut rng = Rng::new(23);
     let mut text = "use std::sync::{Arc, Mutex};\nuse std::thread;\nstatic VALUE: Mutex<u32> = Mutex::new(0);\nthread_local!(static ME: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });\nstruct Tells;\nimpl Drop for Tells { fn drop(&mut self) { let me = ME.get(); let mut v = VALUE.lock().unwrap(); *v = *v * 3 + 7 * me; } }\n".to_owned();
     let mut expected = Vec::new();
-    for test in 0..8 {
+    for test in 0..scaled(32).max(4) {
         let threads: Vec<Vec<Held>> = (0..2 + test % 2).map(|_| random_holder(&mut rng)).collect();
         let _ = writeln!(text, "#[test] fn random_{test}() {{ let first = Arc::new(Tells);");
         for t in 0..threads.len() {

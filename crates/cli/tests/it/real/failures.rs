@@ -224,7 +224,7 @@ int main() {
     return 0;
 }
 ";
-    for under in [&["--executions", "300"][..], &["--executions", "300", "--under", "tso"]] {
+    for under in [&["--executions", "100"][..], &["--executions", "100", "--under", "tso"]] {
         let (out, code) = explore("objects.cpp", source, under);
         assert!(matches!(code, Some(0 | 3)), "{out}");
         assert!(!out.contains("fails"), "{out}");

@@ -154,7 +154,7 @@ fn in_rust() {
     let folder = folder("races");
     let corpus = root().join("corpus/races/rust");
     copy(&corpus, &folder);
-    let ours = ["--format", "json", "--model", "tso", "--executions", "3000", "--timeout", "10m"];
+    let ours = ["--format", "json", "--model", "tso", "--executions", "600", "--timeout", "10m"];
     let ran = cargo("test", &folder, &ours, &[]);
     let mut checked = 0;
     for line in ran.out.lines() {

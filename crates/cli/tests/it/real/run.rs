@@ -565,7 +565,7 @@ fn loops_that_count_are_no_waiting() {
     let source = two(front, &reads(40), sets, "s >= 0");
     let (out, code) = explore("counts_far", &source, &["--strategy", "dpor", "--model", "tso"]);
     assert_eq!(code, Some(0), "{out}");
-    let source = two(front, &reads(10_000), sets, "s >= 0");
+    let source = two(front, &reads(3_000), sets, "s >= 0");
     let args = ["--strategy", "dpor", "--model", "tso", "--timeout", "60s"];
     let (out, code) = explore("counts_further", &source, &args);
     assert_eq!(code, Some(3), "{out}");

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_store_is_a_set() {
-        check(7, 1_000, false);
-        check(8, 1_500, true);
+        check(7, 700, false);
+        check(8, 1_000, true);
     }
 }
