@@ -88,10 +88,10 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
         for (key, commits, questions) in WAYS {
             (tables.busy)(&format!("{events} events, {key}"));
             let size = TxnLogSize { commits, ..size };
-            let run = follow(size, questions, events, false)?;
+            let run = follow(tables, size, questions, events, false)?;
             let mut seconds = vec![run.seconds];
             for _ in 1..ROUNDS {
-                seconds.push(follow(size, questions, events, false)?.seconds);
+                seconds.push(follow(tables, size, questions, events, false)?.seconds);
             }
             let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
             rates.push(events as f64 / best.max(1e-9));
@@ -100,7 +100,7 @@ fn shapes(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
             most.nodes = most.nodes.max(run.peak.nodes);
             most.edges = most.edges.max(run.peak.edges);
         }
-        rates.push(from_file(size, events)?);
+        rates.push(from_file(tables, size, events)?);
         let TxnLogSize { threads, vars, length, shared, brackets, .. } = size;
         let marks = if brackets { "begin" } else { "number" };
         let text = || {
@@ -151,7 +151,8 @@ fn lengths(args: &BenchSerialArgs, tables: &mut Tables<'_>) -> Result<()> {
         for (key, commits, questions) in WAYS.into_iter().filter(|way| way.2.len() == 1) {
             for &events in &lengths {
                 (tables.busy)(&format!("{events} events, {key}"));
-                let follow = || follow(TxnLogSize { commits, ..USUAL }, questions, events, open);
+                let size = TxnLogSize { commits, ..USUAL };
+                let follow = || follow(tables, size, questions, events, open);
                 let run = follow()?;
                 let seconds = repeated(run.seconds, || Ok(Some(follow()?.seconds)))?;
                 let median = seconds.map_or(run.seconds, |seconds| seconds.median);
@@ -196,12 +197,19 @@ struct Run {
 }
 
 /// Follows a log from memory; without the time that it takes to make it.
-fn follow(size: TxnLogSize, questions: &[Question], events: usize, open: bool) -> Result<Run> {
+fn follow(
+    tables: &Tables<'_>,
+    size: TxnLogSize,
+    questions: &[Question],
+    events: usize,
+    open: bool,
+) -> Result<Run> {
     let mut follow = Follow::new(questions, size.commits, &names(size), false);
     let mut log = TxnLog::new(1, size);
     let mut chunk = if open { opened(size) } else { Vec::new() };
     let (mut left, mut seconds) = (events, 0.0);
     while left > 0 {
+        tables.go_on()?;
         let count = left.min(CHUNK);
         chunk.extend(log.by_ref().take(count));
         let before = cpu();
@@ -242,13 +250,14 @@ fn names(size: TxnLogSize) -> LogTables {
 }
 
 /// Events per processor second of SC from a file, reading included.
-fn from_file(size: TxnLogSize, events: usize) -> Result<f64> {
+fn from_file(tables: &Tables<'_>, size: TxnLogSize, events: usize) -> Result<f64> {
     let path = std::env::temp_dir().join(format!("weakspot-serial-{}.wslog", std::process::id()));
     let measured = (|| {
         let mut writer = LogWriter::new(BufWriter::new(File::create(&path)?), LogFormat::Wslog);
         let (names, mut log) = (names(size), TxnLog::new(1, size));
         let mut left = events;
         while left > 0 {
+            tables.go_on()?;
             let count = left.min(CHUNK);
             let events = log.by_ref().take(count).collect();
             writer.write(&LogBatch { events, values: Vec::new() }, &names)?;
@@ -260,6 +269,7 @@ fn from_file(size: TxnLogSize, events: usize) -> Result<f64> {
         let mut follow = Follow::new(WAYS[0].2, false, &LogTables::default(), false);
         let mut batch = LogBatch::default();
         loop {
+            tables.go_on()?;
             match reader.next(&mut batch).map_err(|e| anyhow!(e.to_string()))? {
                 Next::End => break,
                 Next::Trace(_) => {}

@@ -74,6 +74,12 @@ pub fn scaled(all: usize) -> usize {
     (all * percent).div_ceil(100)
 }
 
+/// Those rows of a table that take long that a test tries: every third where it tries few random inputs, too.
+#[must_use]
+pub fn sampled<T>(rows: Vec<T>) -> Vec<T> {
+    rows.into_iter().step_by(if scaled(100) < 25 { 3 } else { 1 }).collect()
+}
+
 /// How large random programs are.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {

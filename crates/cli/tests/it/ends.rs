@@ -103,7 +103,7 @@ fn interrupted_writers_leave_nothing_behind() {
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted; no file is written\n");
     assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
-    let child = start(&["bench", "serial", "shapes"]);
+    let child = start(&["bench", "serial", "shapes", "--large"]);
     std::thread::sleep(Duration::from_millis(300));
     kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
     let output = child.wait_with_output().expect("it ends");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weakspot_core::testing::sampled;
 
 use crate::run;
 
@@ -58,6 +59,7 @@ fn text(command: &[&str], threads: &str, files: &[String]) -> Vec<String> {
 }
 
 fn same(command: &[&str], files: &[String]) {
+    let files = &sampled(files.to_vec())[..];
     assert!(!files.is_empty(), "{command:?}");
     let one = objects(command, "1", files);
     let two = objects(command, "2", files);

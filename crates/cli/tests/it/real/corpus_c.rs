@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weakspot_core::testing::{sampled, scaled};
 
 use crate::{root, run};
 
@@ -67,7 +68,8 @@ const SMALL: [&str; 24] = [
 fn verdicts_are_those_of_the_labels() {
     let table = std::fs::read_to_string(root().join("corpus/c/expected.tsv")).expect("a table");
     let mut checked = 0;
-    for line in table.lines().filter(|line| !line.starts_with('#')) {
+    let lines = table.lines().filter(|line| !line.starts_with('#')).collect();
+    for line in sampled(lines) {
         let columns: Vec<&str> = line.split('\t').collect();
         let [file, flags, sc, fails_tso, fails_pso, _, tso, pso, own, ..] = columns[..] else {
             panic!("{line}");
@@ -91,7 +93,7 @@ fn verdicts_are_those_of_the_labels() {
         }
         checked += 1;
     }
-    assert!(checked > 45, "{checked}");
+    assert!(checked > scaled(100).min(25) * 45 / 100, "{checked}");
 }
 
 /// A program with the changes that were proposed is compiled again, and nothing is found. The

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use weakspot_core::testing::sampled;
 
 use crate::real::cargo::{cargo, copy, folder};
 use crate::{root, run};
@@ -87,7 +88,7 @@ fn sources(language: &str, ending: &str) -> Vec<PathBuf> {
 fn in_c() {
     let sources = sources("c", "c");
     assert!(sources.len() >= 43);
-    for source in sources {
+    for source in sampled(sources) {
         let two = source.ends_with("fences.c");
         let flags: &[Option<&str>] = match two {
             true => &[None, Some("-DRACY=1"), Some("-DRACY=2")],
@@ -99,7 +100,7 @@ fn in_c() {
 
 #[test]
 fn in_cxx() {
-    for source in sources("cxx", "cpp") {
+    for source in sampled(sources("cxx", "cpp")) {
         for flag in [None, Some("-DRACY")] {
             check(&source, &["c++", "-std=c++20"], flag);
         }
