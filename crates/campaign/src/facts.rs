@@ -71,7 +71,7 @@ impl Facts {
             return Err(Error::new("no program was named"));
         };
         let file = find(name)?;
-        let code = symbols::File::at(&file).code(|| Code::of(&file, program.rust))?;
+        let code = symbols::File::at(&file).code(&file, program.rust)?;
         let transactions = match &question.transactions {
             None => None,
             Some(Marks::Marked) => Some(Vec::new()),

@@ -35,7 +35,8 @@ struct Module {
 /// A file that is mapped. Each part is read when it is first asked for; `None` if it cannot be.
 #[derive(Default)]
 pub(crate) struct File {
-    code: OnceCell<Rc<Code>>,
+    /// What is known of its code, as a program in C and as one in Rust.
+    code: [OnceCell<Rc<Code>>; 2],
     loader: OnceCell<Option<Loader>>,
     /// Whether its addresses are absolute, since it is not relocatable.
     absolute: OnceCell<Option<bool>>,
@@ -67,12 +68,14 @@ impl File {
         })
     }
 
-    /// What is known of its code: `read`, if it was not before.
-    pub(crate) fn code(&self, read: impl FnOnce() -> Result<Code>) -> Result<Rc<Code>> {
-        match self.code.get() {
-            Some(code) => Ok(Rc::clone(code)),
-            None => read().map(|code| Rc::clone(self.code.get_or_init(|| Rc::new(code)))),
+    /// What is known of its code; it is at this path.
+    pub(crate) fn code(&self, path: &Path, rust: bool) -> Result<Rc<Code>> {
+        let known = &self.code[usize::from(rust)];
+        if let Some(code) = known.get() {
+            return Ok(Rc::clone(code));
         }
+        let code = Rc::new(Code::of(path, rust)?);
+        Ok(Rc::clone(known.get_or_init(|| code)))
     }
 
     /// Its debug information; it is at this path.
