@@ -47,6 +47,8 @@ pub struct Facts {
     pub jumps: Vec<(u64, u64)>,
     /// Calls from loops in which Rust's channels wait, in the same way.
     pub patient: Vec<(u64, u64)>,
+    /// Functions that are operations of these channels.
+    pub channels: Vec<(u64, u64)>,
     /// Where locks of Rust are taken and freed, in the same way.
     pub locks: Locks,
 }
@@ -96,6 +98,7 @@ impl Facts {
             quiet_traps: code.updates.quiet.clone(),
             jumps: code.updates.jumps.clone(),
             patient: code.patient.clone(),
+            channels: code.channels.clone(),
             locks: code.locks.clone(),
         })
     }
@@ -107,6 +110,7 @@ impl Facts {
 pub(crate) struct Code {
     updates: hidden::Updates,
     patient: Vec<(u64, u64)>,
+    channels: Vec<(u64, u64)>,
     locks: Locks,
     in_no_order: bool,
 }
@@ -117,12 +121,14 @@ impl Code {
         let mut code = Code {
             updates: hidden::Updates::default(),
             patient: Vec::new(),
+            channels: Vec::new(),
             locks: Locks::default(),
             in_no_order: native::has_steps_in_no_order(file)?,
         };
         if rust {
             code.updates = hidden::updates(file)?;
             code.patient = channels::waits(file)?;
+            code.channels = channels::operations(file)?;
             code.locks = Locks::of(file, &code.updates.seen)?;
             code.in_no_order |= !code.locks.unused.is_empty();
         }

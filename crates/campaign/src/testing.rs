@@ -280,6 +280,7 @@ pub(crate) fn facts() -> Facts {
         in_no_order: false,
         jumps: Vec::new(),
         patient: Vec::new(),
+        channels: Vec::new(),
         locks: Locks::default(),
     }
 }

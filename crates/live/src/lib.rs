@@ -28,7 +28,7 @@ mod watch;
 pub mod wire;
 pub mod x86;
 
-pub use op::{Op, OpKind, waits};
+pub use op::{BEYOND_MEMORY, Op, OpKind, waits};
 pub use step::{Order, Step};
 pub use strategy::bounded::{Bounded, BoundedWhole};
 pub use strategy::closed::closed;

@@ -92,14 +92,23 @@ impl OpKind {
     }
 }
 
-/// Whether a step waits for the buffer of its thread.
+/// Whether a step of this kind that is about memory waits for the buffer of its thread.
 #[must_use]
 pub fn waits(kind: OpKind) -> bool {
     use OpKind::{Acquire, Add, Compare, Fence, Release, Share, Spawn, Update};
     matches!(kind, Update | Add | Compare | Acquire | Share | Release | Fence | Spawn)
 }
 
+/// Addresses from here on are those of no memory: locks that only strategies know, which empty no buffer.
+pub const BEYOND_MEMORY: u64 = 1 << 62;
+
 impl Op {
+    /// Whether the step waits for the buffer of its thread.
+    #[must_use]
+    pub fn waits(self) -> bool {
+        waits(self.kind) && self.addr < BEYOND_MEMORY
+    }
+
     /// A step that touches no memory.
     #[must_use]
     pub fn plain(kind: OpKind) -> Op {

@@ -4,7 +4,7 @@
 
 use weakspot_core::testing::Rng;
 
-use crate::{Agent, Ended, Next, Op, OpKind, waits};
+use crate::{Agent, BEYOND_MEMORY, Ended, Next, Op, OpKind};
 
 mod executions;
 mod random;
@@ -187,8 +187,10 @@ impl Bytes {
     }
 }
 
+/// The second of two empties no buffer.
 fn object(kind: OpKind, number: u8) -> Op {
-    Op { kind, len: 8, addr: OBJECTS + 8 * u64::from(number) }
+    let base = if number == 1 { BEYOND_MEMORY } else { OBJECTS };
+    Op { kind, len: 8, addr: base + 8 * u64::from(number) }
 }
 
 impl State {
@@ -246,7 +248,7 @@ impl State {
                 continue;
             }
             let (op, mut enabled) = self.announce(system, t);
-            if waits(op.kind) {
+            if op.waits() {
                 enabled &= thread.buffer.is_empty();
             }
             let agent = Agent::thread(t as u16);

@@ -50,8 +50,8 @@ mod world;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::access::functions::Functions;
 use crate::access::sites::Sites;
-use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
 use crate::config::Config;
 use crate::execution::crashes::SilentPlaces;
@@ -73,6 +73,7 @@ use crate::schedule::coroutine::Coroutines;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::Threads;
 use crate::sync::barriers::Barriers;
+use crate::sync::channels::Channels;
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
@@ -145,7 +146,9 @@ pub(crate) struct Runtime {
     /// What the monitors have seen.
     pub monitors: Monitors,
     /// Functions that are transactions.
-    pub transactions: Transactions,
+    pub transactions: Functions,
+    /// Operations of channels.
+    pub channels: Channels,
     /// Calls from loops in which channels wait.
     pub patient: Sites,
     /// Where mutexes of Rust are taken, or waited for.

@@ -58,6 +58,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         quiet_traps: facts.quiet_traps.clone(),
         jumps: facts.jumps.clone(),
         patient: facts.patient.clone(),
+        channels: facts.channels.clone(),
         locks: facts.locks.locks.clone(),
         unlocks: facts.locks.unlocks.clone(),
         rwlocks: facts.locks.rwlocks.clone(),

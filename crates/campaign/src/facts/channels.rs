@@ -54,6 +54,58 @@ pub(crate) fn waits(program: &Path) -> Result<Vec<(u64, u64)>> {
     Ok(calls)
 }
 
+/// Functions that are operations of channels: how far from the beginning of the program, and how long. Not among them are
+/// those that drop messages, which is code of the user, and the channel of the harness of tests, which nobody asks about.
+pub(crate) fn operations(program: &Path) -> Result<Vec<(u64, u64)>> {
+    let bytes = std::fs::read(program).map_err(unread(program))?;
+    let file = object::File::parse(&*bytes).map_err(unread(program))?;
+    let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
+    let mut found = Vec::new();
+    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
+        let Ok(name) = symbol.name() else { continue };
+        let may_be = MANGLED_ENDS.iter().any(|channel| name.contains(channel));
+        if may_be && is_operation(&addr2line::demangle_auto(name.into(), None)) {
+            found.push((symbol.address() - base, symbol.size()));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Types whose methods are operations, and the methods.
+const ENDS: [&str; 8] = [
+    "std::sync::mpsc::Sender<",
+    "std::sync::mpsc::SyncSender<",
+    "std::sync::mpsc::Receiver<",
+    "std::sync::mpmc::Sender<",
+    "std::sync::mpmc::Receiver<",
+    "std::sync::mpmc::list::Channel<",
+    "std::sync::mpmc::array::Channel<",
+    "std::sync::mpmc::zero::Channel<",
+];
+const METHODS: [&str; 11] = [
+    "send",
+    "try_send",
+    "send_timeout",
+    "send_deadline",
+    "recv",
+    "try_recv",
+    "recv_timeout",
+    "recv_deadline",
+    "disconnect_senders",
+    "is_disconnected",
+    "len",
+];
+const MANGLED_ENDS: [&str; 2] = [MANGLED, "4sync4mpsc"];
+const HARNESS: &str = "<test::event::CompletedTest>";
+
+fn is_operation(function: &str) -> bool {
+    let name = function.trim_start_matches('<').replace(">>::", ">::");
+    let Some((of, method)) = name.rsplit_once("::") else { return false };
+    METHODS.contains(&method) && ENDS.iter().any(|end| of.starts_with(end)) && !of.contains(HARNESS)
+}
+
 fn is_channel(function: &str) -> bool {
     let name = function.trim_start_matches('<');
     CHANNELS.iter().any(|channel| name.starts_with(channel))

@@ -80,6 +80,8 @@ pub struct Config {
     /// `patient=OFFSET+LEN,...`: calls of the program from loops whose rounds differ only in how long they
     /// have waited, if they read the same.
     pub patient: Vec<(u64, u64)>,
+    /// `channels=OFFSET+LEN,...`: functions that are operations of Rust's channels.
+    pub channels: Vec<(u64, u64)>,
     /// `locks=OFFSET+LEN,...`: where mutexes of Rust are taken.
     pub locks: Vec<(u64, u64)>,
     /// `unlocks=OFFSET+LEN,...`: where they are freed.
@@ -182,6 +184,7 @@ impl Config {
             "quiet-traps" => self.quiet_traps = list()?,
             "jumps" => self.jumps = list()?,
             "patient" => self.patient = list()?,
+            "channels" => self.channels = list()?,
             "locks" => self.locks = list()?,
             "unlocks" => self.unlocks = list()?,
             "rwlocks" => self.rwlocks = list()?,
@@ -235,6 +238,7 @@ impl fmt::Display for Config {
             quiet_traps,
             jumps,
             patient,
+            channels,
             locks,
             unlocks,
             rwlocks,
@@ -276,6 +280,7 @@ impl fmt::Display for Config {
         write!(f, " shared={} codes={}", written(shared), on(codes))?;
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
         write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
+        write!(f, " channels={}", written(channels))?;
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
         write!(f, " rwlocks={} tries={}", written(rwlocks), written(tries))?;
         write!(f, " counts={} references={}", written(counts), written(references))?;
@@ -318,6 +323,7 @@ fn unset() -> Config {
         quiet_traps: Vec::new(),
         jumps: Vec::new(),
         patient: Vec::new(),
+        channels: Vec::new(),
         locks: Vec::new(),
         unlocks: Vec::new(),
         rwlocks: Vec::new(),
@@ -418,6 +424,7 @@ mod tests {
             quiet_traps: vec![(0x200, 4), (0x300, 3)],
             jumps: vec![(0x100, 9)],
             patient: vec![(0x400, 5)],
+            channels: vec![(0x480, 5)],
             locks: vec![(0x500, 5)],
             unlocks: vec![(0x600, 1)],
             rwlocks: vec![(0x700, 5)],

@@ -7,9 +7,9 @@ use weakspot_live::wire::MemoryChange;
 use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::atomics::update_follows;
+use crate::access::functions::{CHANNELS, FRAMES, NAMED, TRANSACTIONS};
 use crate::access::pending::settle;
 use crate::access::plain::{access, volatile_access};
-use crate::access::transactions::{FRAMES, NAMED};
 use crate::entry::frame::entry;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
@@ -17,6 +17,7 @@ use crate::memory::frames::{Ended, Open};
 use crate::schedule::spin::PASSED;
 use crate::schedule::threads::Parked;
 use crate::schedule::turns::{park, step};
+use crate::sync::channels;
 use crate::{Rt, Runtime};
 
 /// Exports functions that only count unless functions are transactions.
@@ -60,8 +61,15 @@ extern "C" fn function_begins(back: usize) {
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     let (me, call) = (rt.threads.current(), rt.call());
     let (sp, bp, pc) = (call.stack_pointer(), call.frame_pointer(), call.pc());
+    let why = NAMED.load(Ordering::Relaxed);
+    if why & CHANNELS != 0 {
+        channels::begin(&mut rt, call, back);
+    }
+    if why & (FRAMES | TRANSACTIONS) == 0 {
+        return;
+    }
     rt.frames.enter(me, Open { sp, bp, pc, back });
-    if rt.transactions.holds(pc) {
+    if rt.transactions.hold(pc) {
         rt.open_transaction();
     }
 }
@@ -70,15 +78,22 @@ extern "C" fn function_ends() {
     // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { return };
     let (me, sp, pc) = (rt.threads.current(), rt.call().stack_pointer(), rt.pc());
+    let why = NAMED.load(Ordering::Relaxed);
+    if why & CHANNELS != 0 {
+        channels::end(&mut rt, sp, pc);
+    }
+    if why & (FRAMES | TRANSACTIONS) == 0 {
+        return;
+    }
     let ended = rt.frames.exit(me, sp, pc);
     if let Some(ended) = &ended
-        && NAMED.load(Ordering::Relaxed) & FRAMES != 0
+        && why & FRAMES != 0
     {
         variables_end(&mut rt, ended);
     }
     // A call is in the function that ends, a jump seems to come from the one around it.
     let jumped = ended.filter(|ended| ended.back.is_some());
-    if rt.transactions.holds(jumped.map_or(pc, |ended| ended.function.pc)) {
+    if rt.transactions.hold(jumped.map_or(pc, |ended| ended.function.pc)) {
         rt.close_transaction();
     }
 }

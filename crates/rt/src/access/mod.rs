@@ -5,13 +5,13 @@
 //! says about itself. All of them end in `plain.rs` or `atomics.rs`.
 
 pub mod atomics;
+pub mod functions;
 pub mod marks;
 pub mod pending;
 pub mod plain;
 pub mod sites;
 mod stdio;
 pub mod strings;
-pub mod transactions;
 pub mod traps;
 pub mod tsan;
 mod variadic;

@@ -14,6 +14,7 @@ use crate::schedule::finish::finish;
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
 use crate::schedule::turns::{let_others, step, step_conditional, store_step};
+use crate::sync::channels;
 use crate::{Rt, Runtime};
 
 /// What is so many bytes below the stack pointer of its own thread may be a variable of a function that
@@ -215,11 +216,15 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
         return step(rt, op);
     }
     settle(rt);
+    channels::enter(rt, area);
     let expected = match varying {
         Some(Varying::Exchange(_, expected)) => expected as u64 ^ (expected >> 64) as u64,
         _ => 0,
     };
     let idle = rt.spins(call, area, expected);
+    if idle != Idle::No {
+        channels::leave(rt);
+    }
     // Transactions end where they do: a round within one belongs to it.
     let again = rt.threads.me().spin.is_again() && rt.config.transactions.is_none();
     if idle == Idle::No && varying.is_none() && !again {

@@ -8,8 +8,8 @@ use std::ffi::CString;
 use weakspot_live::wire::{Message, SILENT};
 use weakspot_live::{Diverged, Ended, Plan};
 
+use crate::access::functions::{CHANNELS, Functions, TRANSACTIONS};
 use crate::access::sites::Sites;
-use crate::access::transactions::Transactions;
 use crate::access::traps::Traps;
 use crate::config;
 use crate::entry::frame::{entry, latest};
@@ -34,6 +34,7 @@ use crate::schedule::life;
 use crate::schedule::spin::Private;
 use crate::schedule::threads::{Parked, Start, Threads};
 use crate::sync::barriers::Barriers;
+use crate::sync::channels::Channels;
 use crate::sync::keys::Keys;
 use crate::sync::misuse::Destroyed;
 use crate::sync::mutex::Owners;
@@ -166,7 +167,8 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         said: Said::default(),
         reporter: Reporter::new(fd),
         monitors: Monitors::new(),
-        transactions: Transactions::new(),
+        transactions: Functions::new(),
+        channels: Channels::new(),
         patient: Sites::new(),
         locks: Sites::new(),
         unlocks: Sites::new(),
@@ -271,8 +273,10 @@ impl Runtime {
         let address = |place| self.reporter.address(place).map(|address| address as usize);
         let delayed = self.config.delayed.iter().filter_map(|&place| address(place));
         self.scheduler.delay_only(delayed.collect());
-        self.transactions.find(&self.config, &self.reporter);
         let base = self.reporter.program();
+        let transactions = self.config.transactions.as_deref().unwrap_or_default();
+        self.transactions.find(transactions, base, TRANSACTIONS);
+        self.channels.operations.find(&self.config.channels, base, CHANNELS);
         self.patient.find(&self.config.patient, base);
         self.locks.find(&self.config.locks, base);
         self.unlocks.find(&self.config.unlocks, base);
@@ -409,6 +413,7 @@ impl Runtime {
         self.owners.clear();
         self.wake_ups.clear();
         self.words.clear();
+        self.channels.clear();
         self.outside.handlers.begin();
         self.know_mixed_swaps();
         self.token = 0;

@@ -7,7 +7,7 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::access::transactions::{FRAMES, NAMED};
+use crate::access::functions::{FRAMES, NAMED};
 use crate::config::MOST_THREADS;
 use crate::schedule::coroutine::{LOCAL, STACKS, STRIDE};
 

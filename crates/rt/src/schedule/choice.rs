@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use weakspot_core::Model;
 use weakspot_live::wire::{Awaited, ENDLESS, GIVES_WAY, HANGS, Message, Waiter};
-use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy, waits};
+use weakspot_live::{Agent, Choice, Ended, Next, Op, OpKind, Plan, Strategy};
 
 use crate::access::pending::settle;
 use crate::config::Config;
@@ -289,7 +289,7 @@ impl Runtime {
         let thread = self.threads.get_mut(t);
         let stores = !thread.buffer.is_empty();
         if !thread.conditional {
-            n.enabled = !(stores && waits(n.op.kind));
+            n.enabled = !(stores && n.op.waits());
             return Outlook { going: n.enabled, waiting: false };
         }
         let spin = idle_as_seen_by(thread);
@@ -305,10 +305,11 @@ impl Runtime {
             true => OpKind::Update,
             false => OpKind::Compare,
         };
+        let op = Op { kind, ..self.scheduler.next[i].op };
         let (enabled, idle, waiting);
         if is_ready || timed {
             idle = spin != Idle::No && !(is_ready && thread.waiting.is_woken());
-            enabled = (!idle || early && spin == Idle::Guess) && !(stores && waits(kind));
+            enabled = (!idle || early && spin == Idle::Guess) && !(stores && op.waits());
             waiting = spin == Idle::Guess;
         } else {
             idle = patience == Patience::Last;
@@ -316,7 +317,7 @@ impl Runtime {
             waiting = idle;
         }
         let n = &mut self.scheduler.next[i];
-        n.op.kind = kind;
+        n.op = op;
         n.enabled = enabled;
         n.idle = idle;
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;

@@ -1,7 +1,7 @@
 //! How a thread announces what it is about to do, and gets its turn. All of it may switch to other
 //! threads.
 
-use weakspot_live::{Agent, Ended, Next, Op, OpKind, Plan};
+use weakspot_live::{Agent, BEYOND_MEMORY, Ended, Next, Op, OpKind, Plan};
 
 use crate::access::pending::settle;
 use crate::entry::frame;
@@ -10,11 +10,15 @@ use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
 use crate::schedule::finish::{count, finish, leave_for};
 use crate::schedule::threads::{Parked, Patience, Until, Varying};
+use crate::sync::channels;
 use crate::{Rt, Runtime};
 
 /// The current thread announces a step; returns when it is its turn.
 pub fn step(rt: &mut Rt, op: Op) {
     settle(rt);
+    if op.kind == OpKind::Yield {
+        channels::leave(rt);
+    }
     if op.kind != OpKind::Yield {
         rt.threads.me_mut().yields.clear();
     }
@@ -28,6 +32,7 @@ pub fn step(rt: &mut Rt, op: Op) {
 /// The current thread announces a store; returns when it is its turn. If another thread empties the
 /// buffers of all, it matters whether the store comes before.
 pub fn store_step(rt: &mut Rt, area: Area, pc: usize) {
+    channels::enter(rt, area);
     let kind = rt.store_kind(pc);
     store_into_buffer(rt, area.op(kind));
 }
@@ -68,6 +73,9 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
     settle(rt);
     rt.threads.me_mut().yields.clear();
     let me = rt.threads.current();
+    if patience != Patience::Endless || !until.holds(rt, me) {
+        channels::leave(rt);
+    }
     let timeout = rt.threads.me_mut().timeout.take().filter(|_| patience == Patience::Timed);
     if rt.threads.alone() && (patience == Patience::Timed || until.holds(rt, me)) {
         step_alone(rt);
@@ -116,6 +124,7 @@ pub fn let_others(rt: &mut Rt) {
     let me = rt.threads.current();
     let others = |n: &Next| n.enabled && usize::from(n.agent.of()) != me;
     if rt.scheduler.next().iter().any(others) {
+        channels::leave(rt);
         settle(rt);
         rt.threads.me_mut().spin.tired();
         step_conditional(rt, Op::plain(OpKind::Yield), None);
@@ -125,6 +134,7 @@ pub fn let_others(rt: &mut Rt) {
 
 /// The current thread will never take a step again: others go on. It may be in a signal handler.
 pub fn park(rt: &mut Rt, pc: usize, why: Parked) -> ! {
+    channels::leave(rt);
     settle(rt);
     rt.remember_stack();
     let thread = rt.threads.me_mut();
@@ -154,7 +164,8 @@ pub(super) fn begin_turn(rt: &mut Runtime) {
     let me = rt.threads.current();
     let thread = rt.threads.me_mut();
     let position = thread.position;
-    if !is_pure(rt.scheduler.next()[position].op.kind) {
+    let op = rt.scheduler.next()[position].op;
+    if !is_pure(op.kind) && op.addr < BEYOND_MEMORY {
         thread.spin.noticed();
     }
     if thread.go() {

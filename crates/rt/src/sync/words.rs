@@ -19,6 +19,7 @@ use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest, Question};
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
+use crate::sync::channels;
 use crate::sync::waits::wakes;
 use crate::{Rt, Runtime};
 
@@ -26,6 +27,7 @@ use crate::{Rt, Runtime};
 pub fn wait_for_mutex(rt: &mut Rt, area: Area, call: Option<Call>) {
     if !rt.threads.alone() {
         settle(rt);
+        channels::enter(rt, area);
         if let Some(call) = call {
             rt.spins(call, Area::place(area.addr()), 0);
         }

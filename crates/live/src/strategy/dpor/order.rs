@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::wakeup::Relation;
 use crate::op::conflict;
-use crate::{Agent, Next, Op, OpKind, waits};
+use crate::{Agent, Next, Op, OpKind};
 
 /// No step, no link.
 const NONE: u32 = u32::MAX;
@@ -258,7 +258,7 @@ impl Order {
             _ if commits(agent, op) => self.join_stores(agent, op),
             _ => {}
         }
-        if self.buffered && waits(op.kind) {
+        if self.buffered && op.waits() {
             self.join_agents(|a| a.is_buffer() && a.of() == agent.of());
         }
     }

@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Agent, Next, Op, OpKind, waits};
+use crate::{Agent, Next, Op, OpKind};
 
 /// No event; as a write that is read from, what was there at the beginning.
 pub(super) const NONE: u32 = u32::MAX;
@@ -140,7 +140,7 @@ impl Execution {
         if op.kind == OpKind::Join {
             needs.extend(maker.last_of(|a| u64::from(a.of()) == op.addr));
         }
-        if self.buffered && waits(op.kind) {
+        if self.buffered && op.waits() {
             needs.extend(maker.last_of(|a| a.is_buffer() && a.of() == agent.of()));
         }
         let cells = self.cells(op);

@@ -1,0 +1,145 @@
+//! Operations of the channels of Rust's standard library: those of a channel come one after the other, as if each took
+//! a lock of the channel when it first touches it, and freed it when it ends or has to wait. Channels are linearizable: whatever
+//! comes of operations at the same time also comes of some order of them, so that nothing else is explored.
+//!
+//! The lock is known to strategies only. It empties no buffer, and orders no accesses for monitors and the detector of data
+//! races, which go by what the channel does itself.
+
+use weakspot_live::{BEYOND_MEMORY, Op, OpKind};
+
+use crate::access::functions::Functions;
+use crate::entry::frame::Call;
+use crate::entry::guest::Area;
+use crate::memory::blocks::Found;
+use crate::schedule::threads::{Patience, Until};
+use crate::schedule::turns::{step, wait};
+use crate::{Rt, Runtime};
+
+/// The channels of the program.
+pub struct Channels {
+    /// Functions that are operations.
+    pub operations: Functions,
+    /// Those that are used, by the block that each is in, and who uses them.
+    busy: Vec<(usize, usize)>,
+}
+
+/// An operation that a thread is in: the outermost, if they call each other.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    /// Where its function begins.
+    function: usize,
+    /// Where that returns to.
+    back: usize,
+    /// The stack pointer when it began.
+    sp: usize,
+    /// The block of its channel, once it has touched one.
+    channel: Option<usize>,
+    /// Whether it keeps others from using the channel.
+    holds: bool,
+}
+
+/// A step that takes or frees the lock of a channel.
+fn lock(kind: OpKind, channel: usize) -> Op {
+    Op { kind, len: 1, addr: BEYOND_MEMORY + channel as u64 }
+}
+
+impl Channels {
+    /// None.
+    pub fn new() -> Channels {
+        Channels { operations: Functions::new(), busy: Vec::new() }
+    }
+
+    /// Before an execution.
+    pub fn clear(&mut self) {
+        self.busy.clear();
+    }
+}
+
+/// A function begins, which may be an operation.
+pub fn begin(rt: &mut Rt, call: Call, back: usize) {
+    end_left(rt, call.stack_pointer());
+    let Some(function) = rt.channels.operations.start(call.pc()) else { return };
+    if rt.threads.me().operation.is_none() {
+        let sp = call.stack_pointer();
+        let operation = Operation { function, back, sp, channel: None, holds: false };
+        rt.threads.me_mut().operation = Some(operation);
+    }
+}
+
+/// A function ends, as it says from `pc`: by a call, or by a jump once its frame is gone, which looks like a call from where it
+/// returns to.
+pub fn end(rt: &mut Rt, sp: usize, pc: usize) {
+    let Some(operation) = rt.threads.me().operation else { return };
+    let called = rt.channels.operations.start(pc) == Some(operation.function);
+    let jumped = operation.sp < sp && operation.back == pc;
+    if called || jumped {
+        leave(rt);
+        rt.threads.me_mut().operation = None;
+    }
+}
+
+/// Operations may be left by a panic, without a word.
+fn end_left(rt: &mut Rt, sp: usize) {
+    if rt.threads.me().operation.is_some_and(|operation| operation.sp < sp) {
+        leave(rt);
+        rt.threads.me_mut().operation = None;
+    }
+}
+
+/// The current thread is about to access bytes that others use: an operation begins with the first of them that are
+/// on the heap, and goes on with the next ones if it had to wait.
+#[inline(always)]
+pub fn enter(rt: &mut Rt, area: Area) {
+    if rt.threads.me().operation.is_some() {
+        enter_operation(rt, area);
+    }
+}
+
+#[cold]
+fn enter_operation(rt: &mut Rt, area: Area) {
+    let sp = rt.call().stack_pointer();
+    end_left(rt, sp);
+    let Some(operation) = rt.threads.me().operation else { return };
+    if operation.holds || rt.threads.alone() {
+        return;
+    }
+    let Some(channel) = operation.channel.or_else(|| block_of(rt, area)) else { return };
+    let acquire = lock(OpKind::Acquire, channel);
+    wait(rt, acquire, Until::Known(is_free, channel), Patience::Endless);
+    let me = rt.threads.current();
+    rt.channels.busy.push((channel, me));
+    rt.threads.me_mut().operation =
+        Some(Operation { channel: Some(channel), holds: true, ..operation });
+}
+
+/// The current thread is about to wait, or its operation ends: others may use the channel.
+#[inline(always)]
+pub fn leave(rt: &mut Rt) {
+    if rt.threads.me().operation.is_some_and(|operation| operation.holds) {
+        leave_operation(rt);
+    }
+}
+
+#[cold]
+fn leave_operation(rt: &mut Rt) {
+    let Some(operation) = &mut rt.threads.me_mut().operation else { return };
+    operation.holds = false;
+    let Some(channel) = operation.channel else { return };
+    step(rt, lock(OpKind::Release, channel));
+    rt.channels.busy.retain(|&(busy, _)| busy != channel);
+}
+
+fn is_free(rt: &Runtime, _thread: usize, channel: usize) -> bool {
+    let uses = |&(busy, by): &(usize, usize)| busy == channel && !rt.threads.get(by).is_over();
+    !rt.channels.busy.iter().any(uses)
+}
+
+/// The block of the heap that bytes are in.
+fn block_of(rt: &Runtime, area: Area) -> Option<usize> {
+    let blocks = &rt.heap.blocks;
+    let found = blocks.hold(area.addr()).then(|| blocks.at(area.addr()))?;
+    match found {
+        Found::Block(block) => Some(block.start),
+        Found::Gap(..) => None,
+    }
+}
