@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use expect_test::{Expect, expect};
+use weakspot_core::testing::Rng;
 
 /// The library, which cargo puts beside this test.
 fn library() -> PathBuf {
@@ -42,6 +43,11 @@ struct Ran {
 }
 
 fn run(program: &Path, config: &str) -> Ran {
+    run_with(program, config, "")
+}
+
+/// The same, with what the program finds in `$SCRIPT`.
+fn run_with(program: &Path, config: &str, script: &str) -> Ran {
     // The end of the name says whose program it is.
     let file = PathBuf::from(format!("{}.report", program.display()));
     let output = Command::new("sh")
@@ -49,6 +55,7 @@ fn run(program: &Path, config: &str) -> Ran {
         .arg(program)
         .arg(&file)
         .env("WEAKSPOT_RUN", format!("fd=3 {config}"))
+        .env("SCRIPT", script)
         .stdin(
             fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/input.txt"))
                 .expect("input"),
@@ -294,6 +301,45 @@ fn functions_of_threads_do_what_they_should() {
         "#]],
         );
     }
+}
+
+/// Whoever waits for a condition variable may be the one that is woken: random programs have the same ends with one execution of
+/// each class as with all of few preemptions.
+#[test]
+fn anybody_may_be_woken() {
+    let program = compile("woken", &["-O1"]);
+    // Both wait, one is woken and wakes the other: either may be the first.
+    let mut scripts: Vec<String> =
+        ["ws ws S", "ws w S", "ws ws s", "w w bs s"].map(str::to_owned).into();
+    let mut rng = Rng::new(5);
+    for _ in 0..12 {
+        let word = |rng: &mut Rng| -> String {
+            (0..1 + rng.below(2)).map(|_| char::from(b"wwwssStb"[rng.below(8)])).collect()
+        };
+        let threads = 2 + rng.below(2);
+        scripts.push((0..threads).map(|_| word(&mut rng)).collect::<Vec<_>>().join(" "));
+    }
+    let mut compared = 0;
+    for script in scripts {
+        let [all, few] = ["dpor", "bounded:2"].map(|strategy| {
+            let config = format!("strategy={strategy} output=all executions=3000");
+            let ran = run_with(&program, &config, &script);
+            let mut ends: Vec<String> = ran.output.lines().map(str::to_owned).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let deadlock = ran.report.contains(" deadlock ");
+            (ends, deadlock, ran.report.contains("done complete"))
+        });
+        if all.2 {
+            compared += 1;
+            assert!(few.0.iter().all(|end| all.0.contains(end)), "{script}: {all:?}, {few:?}");
+            assert!(all.1 || !few.1, "{script}: a deadlock is missing");
+        }
+        if script == "ws ws S" {
+            assert_eq!(all, (vec!["01".to_owned(), "10".to_owned()], false, true));
+        }
+    }
+    assert!(compared > 10, "{compared}");
 }
 
 /// Functions of a thread that ends in the middle of them are cleaned up as for an exception, by code that

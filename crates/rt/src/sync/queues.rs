@@ -40,6 +40,8 @@ pub struct Waiting {
     pub(super) queue: Option<(usize, bool)>,
     /// It was in a queue of which all were woken.
     pub(super) granted: bool,
+    /// Since it entered, there was a wake-up that another thread has taken or may take as well.
+    pub(super) contends: bool,
     /// The condition variable of Rust that it has just changed, so as to wake those who wait for it.
     pub(super) notifies: Option<usize>,
     /// The mutex that it takes again when it was woken on a condition variable.
@@ -65,6 +67,7 @@ impl Runtime {
     pub(super) fn enter_queue(&mut self, queue: usize) {
         let waiting = &mut self.threads.me_mut().waiting;
         (waiting.queue, waiting.granted) = (Some((queue, false)), false);
+        waiting.contends = false;
     }
 
     /// The current thread is in no queue any more.
@@ -87,6 +90,7 @@ impl Runtime {
         } else if given > 0 {
             for thread in self.threads.iter_mut().filter(|t| t.waiting.is_in(queue)) {
                 thread.waiting.queue = Some((queue, true));
+                thread.waiting.contends = true;
             }
             self.wake_ups.set(queue, before + given);
         }

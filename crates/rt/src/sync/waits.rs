@@ -67,9 +67,11 @@ pub(super) fn entering(rt: &Runtime, op: Op) -> Op {
     Op { kind: if rt.waits_commute() { OpKind::Read } else { op.kind }, ..op }
 }
 
-/// What it is to leave a queue: if all in it were woken, nobody notices the order.
+/// What it is to leave a queue: if all in it were woken, nobody notices the order. But who could have left earlier,
+/// by a wake-up that another thread has taken, is in an order with that one.
 fn leaving(rt: &Runtime, thread: usize) -> OpKind {
-    if rt.threads.get(thread).waiting.granted { OpKind::Read } else { OpKind::Acquire }
+    let waiting = &rt.threads.get(thread).waiting;
+    if waiting.granted && !waiting.contends { OpKind::Read } else { OpKind::Acquire }
 }
 
 /// How a thread has left a queue.
@@ -109,7 +111,8 @@ pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call:
     let granted = rt.threads.me_mut().waiting.granted;
     rt.leave_queue();
     if granted {
-        let all = rt.waits_commute() && patience == Patience::Endless;
+        let contends = rt.threads.me().waiting.contends;
+        let all = rt.waits_commute() && patience == Patience::Endless && !contends;
         return Leave { woken, all };
     }
     let left = rt.wake_ups.of(queue) - u32::from(woken);
