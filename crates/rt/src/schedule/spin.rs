@@ -195,6 +195,7 @@ struct Load {
     asked: u64,
     turns: u64,
     noticed: u64,
+    passed: u64,
 }
 
 /// Whether a thread waits.
@@ -317,10 +318,9 @@ impl Runtime {
         let patient = self.patient.hold(pc);
         let stack = Stack { call, stores: own.count, expected };
         let words = top.saturating_sub(call.addr()) / 8;
-        let looked_at = if patient { 0 } else { words.min(WORDS) };
         // SAFETY: the stack of the thread reaches to `top`.
-        let state = unsafe { stack.hash(looked_at) };
-        let state = if patient { state ^ PASSED.load(Ordering::Relaxed) } else { state };
+        let state = unsafe { stack.hash(words.min(WORDS)) };
+        let passed = PASSED.load(Ordering::Relaxed);
         let spin = &mut self.threads.me_mut().spin;
         if spin.loads_after != spin.stores {
             spin.loads.clear();
@@ -346,6 +346,7 @@ impl Runtime {
                 asked,
                 turns,
                 noticed,
+                passed,
             });
             return Idle::No;
         };
@@ -360,24 +361,33 @@ impl Runtime {
         let unnoticed = known.state == state
             && (known.asked, known.turns, known.noticed) == (asked, turns, noticed);
         // The rest of a deep stack is looked at only when everything else is the same.
-        let looks_deep = (alike || unnoticed) && !patient && (WORDS..MOST_WORDS).contains(&words);
+        let looks_deep = (alike || unnoticed) && (WORDS..MOST_WORDS).contains(&words);
         let deep = looks_deep.then(|| {
             // SAFETY: the stack of the thread reaches to `top`.
             unsafe { stack.hash(words) }
         });
         let same_stack = words < WORDS || deep.is_some() && known.deep == deep;
-        spin.again = unnoticed && !patient && same_stack && area.len() > 0;
-        let certain = alike
-            && (patient || known.asked == asked)
-            && match patient {
-                // All that was read in this round was read in the one before.
-                true => spin.new <= since,
-                false => same_stack,
-            };
+        spin.again = unnoticed && same_stack && area.len() > 0;
+        // All that was read in this round was read in the one before, and has not changed.
+        let waits_longer =
+            patient && same && known.passed == passed && spin.changed <= since && spin.new <= since;
+        let certain = waits_longer || alike && known.asked == asked && same_stack;
         let times = if same { known.times + 1 } else { 1 };
         // Who holds a lock may free it in this loop, so that others go on, unless it did not in the last round.
         let keeps = known.turns == turns;
-        *known = Load { pc, area, value: seen, state, deep, times, visit, asked, turns, noticed };
+        *known = Load {
+            pc,
+            area,
+            value: seen,
+            state,
+            deep,
+            times,
+            visit,
+            asked,
+            turns,
+            noticed,
+            passed,
+        };
         if (spin.held == 0 || keeps) && (certain || times > self.config.spins) {
             spin.idle = Some((since, certain));
         }
