@@ -509,7 +509,10 @@ impl Shower<'_> {
             if step.kind == OpKind::Commit {
                 continue;
             }
-            let call = traced.calls.get(&i).and_then(|calls| channel_call(calls, self.symbols));
+            // What was left on the stack may look like a call.
+            let own = |place| self.symbols.frames(place).first().is_some_and(Frame::is_own);
+            let callers = traced.calls.get(&i).filter(|_| !step.place.is_some_and(own));
+            let call = callers.and_then(|calls| channel_call(calls, self.symbols));
             let before = inside.remove(&step.thread);
             // It waited while others did something.
             let alone = last == Some(step.thread);
