@@ -127,7 +127,28 @@ fn is_of_channel(loader: &Loader, address: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_channel;
+    use super::{is_channel, is_operation};
+
+    #[test]
+    fn which_functions_are_operations() {
+        for (function, expected) in [
+            ("<std::sync::mpmc::list::Channel<i32>>::send", true),
+            ("std::sync::mpmc::zero::Channel<()>::recv", true),
+            ("<std::sync::mpsc::SyncSender<alloc::vec::Vec<u8>>>::try_send", true),
+            ("<std::sync::mpmc::list::Channel<i32>>::recv::{closure#1}", false),
+            // It drops messages.
+            ("<std::sync::mpmc::list::Channel<i32>>::disconnect_receivers", false),
+            ("<std::sync::mpmc::zero::Channel<test::event::CompletedTest>>::send", false),
+            (
+                "<std::sync::mpmc::counter::Sender<std::sync::mpmc::list::Channel<i32>>>::acquire",
+                false,
+            ),
+            ("<std::sync::mpsc::Sender<i32> as core::clone::Clone>::clone", false),
+            ("mine::std::sync::mpsc::Sender<i32>::send", false),
+        ] {
+            assert_eq!(is_operation(function), expected, "{function}");
+        }
+    }
 
     #[test]
     fn which_functions_are_of_channels() {

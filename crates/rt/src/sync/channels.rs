@@ -32,15 +32,24 @@ pub struct Operation {
     back: usize,
     /// The stack pointer when it began.
     sp: usize,
+    /// How often the function has said that it begins: so do others that were inlined into it.
+    depth: u32,
     /// The block of its channel, once it has touched one.
-    channel: Option<usize>,
+    channel: Option<Channel>,
     /// Whether it keeps others from using the channel.
     holds: bool,
 }
 
 /// A step that takes or frees the lock of a channel.
-fn lock(kind: OpKind, channel: usize) -> Op {
-    Op { kind, len: 1, addr: BEYOND_MEMORY + channel as u64 }
+fn lock(kind: OpKind, channel: Channel) -> Op {
+    Op { kind, len: 1, addr: BEYOND_MEMORY + channel.start as u64 }
+}
+
+/// The block of a channel.
+#[derive(Clone, Copy)]
+struct Channel {
+    start: usize,
+    end: usize,
 }
 
 impl Channels {
@@ -59,20 +68,26 @@ impl Channels {
 pub fn begin(rt: &mut Rt, call: Call, back: usize) {
     end_left(rt, call.stack_pointer());
     let Some(function) = rt.channels.operations.start(call.pc()) else { return };
-    if rt.threads.me().operation.is_none() {
-        let sp = call.stack_pointer();
-        let operation = Operation { function, back, sp, channel: None, holds: false };
-        rt.threads.me_mut().operation = Some(operation);
+    match &mut rt.threads.me_mut().operation {
+        Some(operation) if operation.function == function => operation.depth += 1,
+        Some(_) => {}
+        none => {
+            let (sp, channel) = (call.stack_pointer(), None);
+            *none = Some(Operation { function, back, sp, depth: 1, channel, holds: false });
+        }
     }
 }
 
 /// A function ends, as it says from `pc`: by a call, or by a jump once its frame is gone, which looks like a call from where it
 /// returns to.
 pub fn end(rt: &mut Rt, sp: usize, pc: usize) {
-    let Some(operation) = rt.threads.me().operation else { return };
-    let called = rt.channels.operations.start(pc) == Some(operation.function);
+    let within = rt.channels.operations.start(pc);
+    let Some(operation) = &mut rt.threads.me_mut().operation else { return };
+    if within == Some(operation.function) {
+        operation.depth -= 1;
+    }
     let jumped = operation.sp < sp && operation.back == pc;
-    if called || jumped {
+    if operation.depth == 0 || jumped {
         leave(rt);
         rt.threads.me_mut().operation = None;
     }
@@ -104,10 +119,14 @@ fn enter_operation(rt: &mut Rt, area: Area) {
         return;
     }
     let Some(channel) = operation.channel.or_else(|| block_of(rt, area)) else { return };
+    // Who has a mutex of the channel does not wait for others, who may wait for that mutex.
+    if rt.owners.has_within(channel.start..channel.end, rt.threads.current()) {
+        return;
+    }
     let acquire = lock(OpKind::Acquire, channel);
-    wait(rt, acquire, Until::Known(is_free, channel), Patience::Endless);
+    wait(rt, acquire, Until::Known(is_free, channel.start), Patience::Endless);
     let me = rt.threads.current();
-    rt.channels.busy.push((channel, me));
+    rt.channels.busy.push((channel.start, me));
     rt.threads.me_mut().operation =
         Some(Operation { channel: Some(channel), holds: true, ..operation });
 }
@@ -126,7 +145,7 @@ fn leave_operation(rt: &mut Rt) {
     operation.holds = false;
     let Some(channel) = operation.channel else { return };
     step(rt, lock(OpKind::Release, channel));
-    rt.channels.busy.retain(|&(busy, _)| busy != channel);
+    rt.channels.busy.retain(|&(busy, _)| busy != channel.start);
 }
 
 fn is_free(rt: &Runtime, _thread: usize, channel: usize) -> bool {
@@ -135,11 +154,11 @@ fn is_free(rt: &Runtime, _thread: usize, channel: usize) -> bool {
 }
 
 /// The block of the heap that bytes are in.
-fn block_of(rt: &Runtime, area: Area) -> Option<usize> {
+fn block_of(rt: &Runtime, area: Area) -> Option<Channel> {
     let blocks = &rt.heap.blocks;
     let found = blocks.hold(area.addr()).then(|| blocks.at(area.addr()))?;
     match found {
-        Found::Block(block) => Some(block.start),
+        Found::Block(block) => Some(Channel { start: block.start, end: block.end() }),
         Found::Gap(..) => None,
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn taken(rt: &mut Runtime, addr: usize) {
 /// The current thread has taken or freed a lock, or has found that it cannot.
 pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
     // An attempt that failed says nothing about what others did.
-    let sync = if op.kind == OpKind::Compare { Sync::Use } else { Sync::Lock };
-    done_with(rt, op, pc, sync);
+    let failed = matches!(op.kind, OpKind::Compare | OpKind::Read);
+    done_with(rt, op, pc, if failed { Sync::Use } else { Sync::Lock });
 }
 
 pub(super) fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
@@ -98,9 +98,9 @@ pub(super) fn try_step(rt: &mut Rt, op: Op, varying: Varying, call: Call) {
     check_object(rt, area_of(op), call.pc());
 }
 
-/// What an attempt is that succeeds, or not.
-pub(super) fn attempt(succeeds: bool) -> OpKind {
-    if succeeds { OpKind::Update } else { OpKind::Compare }
+/// What an attempt is that only looks if it cannot succeed: that is no fence.
+pub(super) fn look(succeeds: bool) -> OpKind {
+    if succeeds { OpKind::Update } else { OpKind::Read }
 }
 
 /// A mutex that is used has to be there.

@@ -1,5 +1,7 @@
 //! Locks as they are in memory, and who holds them.
 
+use core::ops::Range;
+
 use weakspot_live::Op;
 
 use crate::entry::guest::Guest;
@@ -131,6 +133,11 @@ impl Owners {
     /// Whether a thread has one.
     pub fn has(&self, addr: usize, thread: usize) -> bool {
         self.held.contains(&(addr, thread))
+    }
+
+    /// Whether a thread has one that is among these bytes.
+    pub fn has_within(&self, bytes: Range<usize>, thread: usize) -> bool {
+        self.held.iter().any(|&(addr, of)| of == thread && bytes.contains(&addr))
     }
 
     /// Whether a thread but this one has one.

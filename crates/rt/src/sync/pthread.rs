@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order};
 
-use crate::access::plain::access;
+use crate::access::plain::{access, read_step};
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::{Guest, Question};
 use crate::entry::native::native;
@@ -228,12 +228,20 @@ fn set_once(rt: &mut Rt, control: Guest<i32>, state: i32, pc: usize) {
 
 /// Runs a function unless that was done; waits while another thread does it.
 pub fn once(rt: &mut Rt, control: Guest<i32>, f: extern "C-unwind" fn()) {
-    let pc = rt.pc();
+    let call = rt.call();
+    let pc = call.pc();
+    // Who finds that it was done has only looked, which is no fence.
+    let look = control.area().op(OpKind::Read);
+    read_step(rt, control.area(), look, call, None);
+    rt.record(Event::new(look, Order::Acquire, pc));
+    if control.get() == DONE {
+        return;
+    }
     let op = control.area().op(OpKind::Acquire);
     let rests = Question::about(control, |control: Guest<i32>| control.get() != RUNNING);
     wait(rt, op, Until::Object(rests), Patience::Endless);
     if control.get() == DONE {
-        rt.record(Event::new(control.area().op(OpKind::Read), Order::Acquire, pc));
+        rt.record(Event::new(look, Order::Acquire, pc));
         return;
     }
     control.set(RUNNING);

@@ -4,15 +4,19 @@
 //! with those of writers. An attempt that may fail, or one that ends at a time, is in an order with all others; so is
 //! who frees a lock that another thread has taken for reading, because that is an error if it comes before.
 
+use weakspot_core::Model;
 use weakspot_live::{OpKind, Order, Sync};
 
+use crate::access::atomics::full;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
 use crate::execution::monitors::Event;
+use crate::memory::check::check_object;
 use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
+use crate::schedule::turns::store_step;
 use crate::sync::locks::{
-    attempt, done, done_with, free_word, me, op, taken, try_step, turn, wait_for,
+    done, done_with, free_word, look, me, op, taken, try_step, turn, wait_for,
 };
 use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::mutex::{GONE, RW_LOCK, RwLock, SPIN_LOCK};
@@ -59,12 +63,12 @@ fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
         Wish::Timed => Patience::Timed,
         Wish::Try => {
             let kind: fn(Guest<RwLock>) -> OpKind =
-                if write { |l| attempt(can_write(l)) } else { |l| attempt(can_read(l)) };
+                if write { |l| look(can_write(l)) } else { |l| look(can_read(l)) };
             let varying = Varying::Object(Question::about(lock, kind));
             try_step(rt, op(OpKind::Update, lock, RW_LOCK), varying, call);
             usable(rt, lock, "locks", call.pc());
             if !free(lock) {
-                done(rt, op(OpKind::Compare, lock, RW_LOCK), call.pc());
+                done(rt, op(OpKind::Read, lock, RW_LOCK), call.pc());
                 return libc::EBUSY;
             }
             return take_rw(rt, lock, write, call.pc());
@@ -262,8 +266,17 @@ stand_in! {
 
     fn pthread_spin_unlock(rt, lock: Guest<u32>) -> i32 {
         let pc = rt.pc();
-        let op = op(OpKind::Release, lock, SPIN_LOCK);
-        turn(rt, op, pc);
+        // It is a store with release order, which may wait in a buffer.
+        let (op, area) = (op(OpKind::Release, lock, SPIN_LOCK), lock.area());
+        if rt.stores_are_buffered() {
+            if rt.config.under != Model::Tso {
+                full(rt, OpKind::StoreFence, Order::Release, pc);
+            }
+            store_step(rt, area, pc);
+            check_object(rt, area, pc);
+        } else {
+            turn(rt, op, pc);
+        }
         spin_usable(rt, lock, "unlocks", pc);
         if lock.get() == 0 {
             misuse(rt, lock.addr(), pc, "unlocks a spin lock that nobody holds");
@@ -272,9 +285,16 @@ stand_in! {
             let text = format!("unlocks a spin lock that {} holds", thread_name(lock.get() as usize - 1));
             misuse(rt, lock.addr(), pc, &text);
         }
+        let held_by = lock.get();
+        let buffered = rt.buffer(area, Order::Release, pc);
         lock.set(0);
+        if buffered {
+            rt.threads.me_mut().buffer.settle();
+        }
         rt.owners.free(lock.addr());
-        done(rt, op, pc);
+        rt.threads.me_mut().spin.unlocked();
+        let event = Event::new(area.op(OpKind::Write), Order::Release, pc);
+        rt.record(event.with(0, Some(u64::from(held_by))));
         0
     }
 }

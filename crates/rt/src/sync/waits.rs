@@ -18,7 +18,7 @@ use crate::memory::check::check_object;
 use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, step_conditional, wait};
 use crate::sync::late::begin_to_wait;
-use crate::sync::locks::{self, area_of, attempt, op, try_step};
+use crate::sync::locks::{self, area_of, look, op, try_step};
 use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::mutex::Mutex;
 use crate::sys;
@@ -30,8 +30,8 @@ pub(super) const SEMAPHORE: u32 = 32;
 /// The current thread has taken a step on an object that others wait for.
 fn done(rt: &mut Runtime, op: Op, pc: usize) {
     // An attempt that failed says nothing about what others did.
-    let sync = if op.kind == OpKind::Compare { Sync::Use } else { Sync::Lock };
-    done_with(rt, op, pc, sync);
+    let failed = matches!(op.kind, OpKind::Compare | OpKind::Read);
+    done_with(rt, op, pc, if failed { Sync::Use } else { Sync::Lock });
 }
 
 /// The same, with what the step orders.
@@ -310,10 +310,10 @@ stand_in! {
 
     fn sem_trywait(rt, semaphore: Semaphore) -> i32 {
         let call = rt.call();
-        let kind = Question::about(semaphore, |s: Semaphore| attempt(is_positive(s)));
+        let kind = Question::about(semaphore, |s: Semaphore| look(is_positive(s)));
         try_step(rt, op(OpKind::Update, semaphore, SEMAPHORE), Varying::Object(kind), call);
         if !is_positive(semaphore) {
-            done(rt, op(OpKind::Compare, semaphore, SEMAPHORE), call.pc());
+            done(rt, op(OpKind::Read, semaphore, SEMAPHORE), call.pc());
             sys::set_errno(libc::EAGAIN);
             return -1;
         }

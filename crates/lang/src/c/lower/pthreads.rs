@@ -1,6 +1,6 @@
 //! Threads and locks.
 
-use weakspot_core::{BinOp, Expr, Instr};
+use weakspot_core::{BinOp, Expr, Fence, Instr};
 
 use super::calls::{DONE, arity};
 use super::{Lower, Lowering, Place, Typed};
@@ -106,9 +106,15 @@ impl Lower<'_> {
                 let busy = Expr::binary(BinOp::Mul, Expr::Reg(old), Expr::Const(BUSY));
                 return Ok(Some((busy, Type::INT)));
             }
-            "mutex_unlock" | "spin_unlock" => {
+            "mutex_unlock" => {
                 arity(name, args, 1, e)?;
                 self.free(args, true)?;
+            }
+            // A release store.
+            "spin_unlock" => {
+                arity(name, args, 1, e)?;
+                self.fence(Fence::StoreStore);
+                self.free(args, false)?;
             }
             "mtx_trylock" => {
                 arity(name, args, 1, e)?;
