@@ -16,8 +16,8 @@ use crate::execution::monitors::Event;
 use crate::memory::frames::{Ended, Open};
 use crate::schedule::spin::PASSED;
 use crate::schedule::threads::Parked;
+use crate::schedule::turns::channels;
 use crate::schedule::turns::{park, step};
-use crate::sync::channels;
 use crate::{Rt, Runtime};
 
 /// Exports functions that only count unless functions are transactions.

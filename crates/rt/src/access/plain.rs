@@ -13,8 +13,8 @@ use crate::memory::shadow::Seen;
 use crate::schedule::finish::finish;
 use crate::schedule::spin::{Idle, Long};
 use crate::schedule::threads::Varying;
+use crate::schedule::turns::channels;
 use crate::schedule::turns::{let_others, step, step_conditional, store_step};
-use crate::sync::channels;
 use crate::{Rt, Runtime};
 
 /// What is so many bytes below the stack pointer of its own thread may be a variable of a function that

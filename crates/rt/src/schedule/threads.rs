@@ -12,7 +12,6 @@ use crate::execution::exits::AtExit;
 use crate::schedule::buffers::Buffer;
 use crate::schedule::rounds::Yields;
 use crate::schedule::spin::Spin;
-use crate::sync::channels::Operation;
 use crate::sync::keys::Values;
 use crate::sync::queues::Waiting;
 use crate::sync::unwinding::Unwinding;
@@ -78,8 +77,6 @@ pub struct Thread {
     pub yields: Yields,
     /// The transactions that are open.
     pub nesting: Nesting,
-    /// The operation of a channel that it is in.
-    pub operation: Option<Operation>,
     /// The queue or barrier that it waits in.
     pub waiting: Waiting,
     /// How it ends in the middle of its functions.

@@ -10,8 +10,9 @@ use crate::schedule::choice::choose;
 use crate::schedule::coroutine::switch;
 use crate::schedule::finish::{count, finish, leave_for};
 use crate::schedule::threads::{Parked, Patience, Until, Varying};
-use crate::sync::channels;
 use crate::{Rt, Runtime};
+
+pub mod channels;
 
 /// The current thread announces a step; returns when it is its turn.
 pub fn step(rt: &mut Rt, op: Op) {

@@ -3,7 +3,6 @@
 
 pub mod barriers;
 pub mod c11;
-pub mod channels;
 pub mod futex;
 mod initial;
 pub mod keys;

@@ -18,8 +18,7 @@ use crate::access::pending::settle;
 use crate::entry::frame::Call;
 use crate::entry::guest::{Area, Guest, Question};
 use crate::schedule::threads::{Patience, Until, Varying};
-use crate::schedule::turns::{step, wait};
-use crate::sync::channels;
+use crate::schedule::turns::{channels, step, wait};
 use crate::sync::waits::wakes;
 use crate::{Rt, Runtime};
 

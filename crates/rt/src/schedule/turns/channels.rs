@@ -7,12 +7,12 @@
 
 use weakspot_live::{BEYOND_MEMORY, Op, OpKind};
 
+use super::{step, wait};
 use crate::access::functions::Functions;
 use crate::entry::frame::Call;
 use crate::entry::guest::Area;
 use crate::memory::blocks::Found;
 use crate::schedule::threads::{Patience, Until};
-use crate::schedule::turns::{step, wait};
 use crate::{Rt, Runtime};
 
 /// The channels of the program.
@@ -21,6 +21,8 @@ pub struct Channels {
     pub operations: Functions,
     /// Those that are used, by the block that each is in, and who uses them.
     busy: Vec<(usize, usize)>,
+    /// By thread, the operation that it is in.
+    open: Vec<Option<Operation>>,
 }
 
 /// An operation that a thread is in: the outermost, if they call each other.
@@ -55,49 +57,64 @@ struct Channel {
 impl Channels {
     /// None.
     pub fn new() -> Channels {
-        Channels { operations: Functions::new(), busy: Vec::new() }
+        Channels { operations: Functions::new(), busy: Vec::new(), open: Vec::new() }
     }
 
     /// Before an execution.
     pub fn clear(&mut self) {
         self.busy.clear();
+        self.open.clear();
+    }
+
+    /// The operation that a thread is in.
+    #[inline(always)]
+    fn of(&self, thread: usize) -> Option<Operation> {
+        self.open.get(thread).copied().flatten()
+    }
+
+    fn set(&mut self, thread: usize, operation: Option<Operation>) {
+        if self.open.len() <= thread {
+            self.open.resize(thread + 1, None);
+        }
+        self.open[thread] = operation;
     }
 }
 
 /// A function begins, which may be an operation.
 pub fn begin(rt: &mut Rt, call: Call, back: usize) {
-    end_left(rt, call.stack_pointer());
+    let (me, sp) = (rt.threads.current(), call.stack_pointer());
+    end_left(rt, sp);
     let Some(function) = rt.channels.operations.start(call.pc()) else { return };
-    match &mut rt.threads.me_mut().operation {
-        Some(operation) if operation.function == function => operation.depth += 1,
-        Some(_) => {}
-        none => {
-            let (sp, channel) = (call.stack_pointer(), None);
-            *none = Some(Operation { function, back, sp, depth: 1, channel, holds: false });
-        }
-    }
+    let operation = match rt.channels.of(me) {
+        None => Operation { function, back, sp, depth: 1, channel: None, holds: false },
+        Some(open) if open.function == function => Operation { depth: open.depth + 1, ..open },
+        Some(_) => return,
+    };
+    rt.channels.set(me, Some(operation));
 }
 
 /// A function ends, as it says from `pc`: by a call, or by a jump once its frame is gone, which looks like a call from where it
 /// returns to.
 pub fn end(rt: &mut Rt, sp: usize, pc: usize) {
-    let within = rt.channels.operations.start(pc);
-    let Some(operation) = &mut rt.threads.me_mut().operation else { return };
-    if within == Some(operation.function) {
+    let me = rt.threads.current();
+    let Some(mut operation) = rt.channels.of(me) else { return };
+    if rt.channels.operations.start(pc) == Some(operation.function) {
         operation.depth -= 1;
+        rt.channels.set(me, Some(operation));
     }
     let jumped = operation.sp < sp && operation.back == pc;
     if operation.depth == 0 || jumped {
         leave(rt);
-        rt.threads.me_mut().operation = None;
+        rt.channels.set(me, None);
     }
 }
 
 /// Operations may be left by a panic, without a word.
 fn end_left(rt: &mut Rt, sp: usize) {
-    if rt.threads.me().operation.is_some_and(|operation| operation.sp < sp) {
+    let me = rt.threads.current();
+    if rt.channels.of(me).is_some_and(|operation| operation.sp < sp) {
         leave(rt);
-        rt.threads.me_mut().operation = None;
+        rt.channels.set(me, None);
     }
 }
 
@@ -105,7 +122,7 @@ fn end_left(rt: &mut Rt, sp: usize) {
 /// on the heap, and goes on with the next ones if it had to wait.
 #[inline(always)]
 pub fn enter(rt: &mut Rt, area: Area) {
-    if rt.threads.me().operation.is_some() {
+    if rt.channels.of(rt.threads.current()).is_some() {
         enter_operation(rt, area);
     }
 }
@@ -114,35 +131,35 @@ pub fn enter(rt: &mut Rt, area: Area) {
 fn enter_operation(rt: &mut Rt, area: Area) {
     let sp = rt.call().stack_pointer();
     end_left(rt, sp);
-    let Some(operation) = rt.threads.me().operation else { return };
+    let me = rt.threads.current();
+    let Some(operation) = rt.channels.of(me) else { return };
     if operation.holds || rt.threads.alone() {
         return;
     }
     let Some(channel) = operation.channel.or_else(|| block_of(rt, area)) else { return };
     // Who has a mutex of the channel does not wait for others, who may wait for that mutex.
-    if rt.owners.has_within(channel.start..channel.end, rt.threads.current()) {
+    if rt.owners.has_within(channel.start..channel.end, me) {
         return;
     }
     let acquire = lock(OpKind::Acquire, channel);
     wait(rt, acquire, Until::Known(is_free, channel.start), Patience::Endless);
-    let me = rt.threads.current();
     rt.channels.busy.push((channel.start, me));
-    rt.threads.me_mut().operation =
-        Some(Operation { channel: Some(channel), holds: true, ..operation });
+    rt.channels.set(me, Some(Operation { channel: Some(channel), holds: true, ..operation }));
 }
 
 /// The current thread is about to wait, or its operation ends: others may use the channel.
 #[inline(always)]
 pub fn leave(rt: &mut Rt) {
-    if rt.threads.me().operation.is_some_and(|operation| operation.holds) {
+    if rt.channels.of(rt.threads.current()).is_some_and(|operation| operation.holds) {
         leave_operation(rt);
     }
 }
 
 #[cold]
 fn leave_operation(rt: &mut Rt) {
-    let Some(operation) = &mut rt.threads.me_mut().operation else { return };
-    operation.holds = false;
+    let me = rt.threads.current();
+    let Some(operation) = rt.channels.of(me) else { return };
+    rt.channels.set(me, Some(Operation { holds: false, ..operation }));
     let Some(channel) = operation.channel else { return };
     step(rt, lock(OpKind::Release, channel));
     rt.channels.busy.retain(|&(busy, _)| busy != channel.start);
