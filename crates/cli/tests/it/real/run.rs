@@ -815,6 +815,22 @@ fn what_happens_counts_and_the_rest_is_advice() {
     assert_eq!(code, Some(1), "{out}");
 }
 
+/// Models that were asked for count when a schedule is executed again, also if they are those that are watched for anyway.
+#[test]
+fn numbers_know_the_models_that_were_asked_for() {
+    let source = message_passing("!r1 || r2");
+    for (args, expected) in [(&["--model", "tso,pso"][..], 1), (&[], 3)] {
+        let (out, _) = explore("asked", &source, args);
+        let again = out.lines().filter_map(|line| line.strip_prefix("  again by weakspot run "));
+        let again: Vec<Vec<&str>> = again.map(|words| words.split(' ').collect()).collect();
+        // The failure, then the pair.
+        assert_eq!(again.len(), 2, "{out}");
+        let (pair, code) = explore("asked", &source, &again[1][..2]);
+        assert!(pair.contains("PSO: breaks SC: 1 pair of accesses in 1 execution"), "{pair}");
+        assert_eq!(code, Some(expected), "{pair}");
+    }
+}
+
 #[test]
 fn advice_is_marked_in_json() {
     let args = ["--format", "json"];
