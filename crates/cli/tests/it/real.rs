@@ -6,6 +6,7 @@ pub(crate) mod cargo;
 mod cargo_foreign;
 mod cargo_panics;
 mod cargo_rwlocks;
+mod cargo_sites;
 mod cargo_std;
 mod corpus_c;
 mod debugger;

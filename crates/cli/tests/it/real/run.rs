@@ -477,6 +477,39 @@ fn advice_is_right_in_the_language() {
     assert_eq!(code, Some(0), "{out}");
 }
 
+/// What the language asks for may do what the machine asks for.
+#[test]
+fn advice_has_nothing_that_is_superfluous() {
+    let front = "#include <stdatomic.h>\natomic_int x, y; int r1, r2;";
+    let store = |at: &str, value: u8| {
+        format!("    atomic_store_explicit(&{at}, {value}, memory_order_relaxed);\n")
+    };
+    let (p, q) = (store("x", 1) + &store("y", 2), store("y", 1) + &store("x", 2));
+    let source = two(front, p.trim_start(), q.trim_start(), "x != 1 || y != 1");
+    let (out, code) = explore("fewest", &source, &["--model", "tso,pso", "--fences"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(
+        out.contains("PSO: 2 changes of the source would prevent all of these pairs;"),
+        "{out}"
+    );
+    let fence = "\n+    atomic_thread_fence(memory_order_seq_cst);";
+    assert_eq!(out.matches(fence).count(), 2, "{out}");
+    assert_eq!(out.matches("\n+   ").count(), 2, "{out}");
+    // What a macro stands for may be anything, but not where its line is in the function of the other access.
+    let front =
+        format!("{front}\n#define SET(at) atomic_store_explicit(&at, 1, memory_order_release)");
+    let side = |own: &str, other: &str| {
+        let load = format!("atomic_load_explicit(&{other}, memory_order_acquire)");
+        format!("do {{\n        SET({own});\n    }} while ({load} == 7);")
+    };
+    let source = two(&front, &side("x", "y"), &side("y", "x"), "1");
+    let (out, _) = explore("macros", &source, &["--model", "tso", "--fences"]);
+    assert!(out.contains("2 changes of the source would prevent all of these pairs;"), "{out}");
+    assert_eq!(out.matches("\n         SET(").count(), 2, "{out}");
+    assert_eq!(out.matches("\n+        atomic_thread_fence(").count(), 2, "{out}");
+    assert!(!out.contains("not in the diff"), "{out}");
+}
+
 #[test]
 fn clang_builds_what_gcc_builds() {
     let there = std::process::Command::new("clang").arg("--version").output();
