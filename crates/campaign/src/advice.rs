@@ -24,7 +24,8 @@ use crate::explore::findings::Overtaking;
 use crate::explore::{Explored, explore_until};
 use crate::facts::symbols::Symbols;
 use crate::judge::accepted::Acceptance;
-use crate::replay::Replays;
+use crate::replay::names::site;
+use crate::replay::{Replays, Traced};
 use crate::{Campaign, Control, Result, Until};
 
 /// So many findings are looked at by the rules of the language.
@@ -38,8 +39,10 @@ const MOST_WORK: usize = 20_000_000;
 pub struct Advice {
     /// The models that were watched for.
     pub models: Vec<Model>,
-    /// How many findings there are without changes.
+    /// How many findings there are without changes that the sources can prevent.
     pub findings: usize,
+    /// How many others there are, which nothing but changes of a standard library would prevent.
+    pub in_library: usize,
     /// The changes, none if none are needed; nothing if no changes are known that are enough.
     pub changes: Option<Vec<SourceChange>>,
     /// What has to be changed in the sources.
@@ -88,14 +91,18 @@ pub(crate) fn advise(
         findings.iter().filter(is_unwanted).cloned().collect()
     };
     let findings = unwanted(&explored.findings.overtakings);
-    let some_accepted = findings.len() < explored.findings.overtakings.len();
-    let until = if some_accepted { Until::End } else { Until::Overtaken };
     let sources = Sources::new(&explored.symbols);
+    // Nobody changes the standard library.
+    let is_changed = |found: &Overtaking| !sources.are_of_library(&found.fences);
+    let (findings, in_library): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_changed);
+    let all_wanted = findings.len() == explored.findings.overtakings.len();
+    let until = if all_wanted { Until::Overtaken } else { Until::End };
     let mut clauses = Clauses::new(&sources);
     clauses.learn(&findings);
     let mut advice = Advice {
         models: campaign.question.models.clone(),
         findings: findings.len(),
+        in_library: in_library.len(),
         changes: None,
         patches: Vec::new(),
         limit: explored.limit.clone(),
@@ -118,7 +125,8 @@ pub(crate) fn advise(
         let again = explore_until(campaign, &fenced, until, control.elapsed(), shared)?;
         advice.explorations += 1;
         advice.executions += again.executions;
-        let left = unwanted(&again.findings.overtakings);
+        let mut left = unwanted(&again.findings.overtakings);
+        left.retain(is_changed);
         if left.is_empty() {
             advice.limit = again.limit;
             break Some(chosen);
@@ -127,19 +135,58 @@ pub(crate) fn advise(
             break None;
         }
     };
-    if let Some(mut chosen) = chosen {
-        let fences = clauses.simulated(&chosen);
-        let (asked, all) = asked_by_language(&findings, fences, replays)?;
-        let more = with_language(&mut chosen, &asked, &sources, &explored.symbols);
+    if let Some(chosen) = chosen {
+        let mut language = Language::of(&findings, replays)?;
+        let asked = language.asked(clauses.simulated(&chosen));
+        let (mut with, mut more) = with_language(&chosen, &asked, &mut clauses, &explored.symbols);
+        if !more.changes.is_empty() {
+            let fewer = clauses.without_superfluous(&with, |some| {
+                language.asked(some).is_empty() && !language.is_cut_short()
+            });
+            // What seems to be enough is tried out.
+            if fewer.len() < with.len() && !control.interrupted() {
+                let fenced = Config { fences: clauses.simulated(&fewer), ..base.clone() };
+                let shared = explored.shared.clone();
+                let again = explore_until(campaign, &fenced, until, control.elapsed(), shared)?;
+                advice.explorations += 1;
+                advice.executions += again.executions;
+                let complete = again.limit.is_none() || advice.limit.is_some();
+                let mut left = unwanted(&again.findings.overtakings);
+                left.retain(is_changed);
+                if complete && left.is_empty() {
+                    with = fewer;
+                }
+            }
+            // Whether the machine needs it is known when nothing is there twice.
+            let is_more = |change: &Change| {
+                let others: Vec<Change> = with.iter().copied().filter(|c| c != change).collect();
+                with.contains(change) && clauses.hit_by(&others)
+            };
+            more.changes.retain(is_more);
+        }
         advice.remarks.extend(more.remarks);
-        if !all {
+        if language.is_cut_short() {
             let long =
                 "executions are too long to look at all of them by the rules of C11 and Rust";
             advice.remarks.push(format!("{long}, which may ask for more changes"));
         }
-        advice.patches = sources.patches(&chosen);
+        advice.patches = sources.patches(&with);
         let line = |&change: &Change| line(&sources, change, more.changes.contains(&change));
-        advice.changes = Some(chosen.iter().map(line).collect());
+        advice.changes = Some(with.iter().map(line).collect());
+    }
+    if let Some(first) = in_library.first() {
+        let symbols = &explored.symbols;
+        let traced = replays.trace(&first.seen.schedule, first.seen.known)?.unwrap_or_default();
+        let store = traced.steps.iter().position(|step| step.place == Some(first.store));
+        let at = store.and_then(|store| traced.site(store, symbols));
+        let at = at.unwrap_or_else(|| site(first.store, symbols));
+        let (pairs, such) = match in_library.len() {
+            1 => ("1 pair is".to_owned(), "its store"),
+            n => (format!("{n} pairs are"), "one store"),
+        };
+        advice.remarks.push(format!(
+            "{pairs} of accesses in functions of a standard library, which are not changed: {such} is at {at}"
+        ));
     }
     if races > 0 {
         let (one, s) = (races == 1, if races == 1 { "" } else { "s" });
@@ -164,28 +211,48 @@ pub(crate) fn advise(
     Ok(advice)
 }
 
-/// What the language asks for beyond the changes that prevent pairs on the machine, and whether that is all.
-fn asked_by_language(
-    findings: &[Overtaking],
-    mut changes: Vec<PlacedFence>,
-    replays: &Replays<'_>,
-) -> Result<(Vec<PlacedFence>, bool)> {
-    let made = changes.len();
-    let (mut work, mut all) = (MOST_WORK, true);
-    let findings = &findings[..findings.len().min(MOST_LOOKED_AT)];
-    for seen in findings {
-        let Some(traced) = replays.trace(&seen.seen.schedule, seen.seen.known)? else { break };
-        let Some(links) = Links::of(&traced.steps) else {
-            all = false;
-            continue;
-        };
-        // In an execution in which one pair was seen, other ways may lead to another one.
-        for found in findings {
-            let more = links.missing((found.store, found.access), &changes, &mut work);
-            changes.extend(more);
+/// The rules of the language, about the executions in which pairs were seen.
+struct Language {
+    findings: Vec<(Place, Place)>,
+    executions: Vec<Traced>,
+    /// How much may still be done, and whether all was looked at.
+    work: usize,
+    all: bool,
+}
+
+impl Language {
+    fn of(findings: &[Overtaking], replays: &Replays<'_>) -> Result<Language> {
+        let findings = &findings[..findings.len().min(MOST_LOOKED_AT)];
+        let mut executions = Vec::new();
+        for seen in findings {
+            let Some(traced) = replays.trace(&seen.seen.schedule, seen.seen.known)? else { break };
+            executions.push(traced);
         }
+        let findings = findings.iter().map(|found| (found.store, found.access)).collect();
+        Ok(Language { findings, executions, work: MOST_WORK, all: true })
     }
-    Ok((changes.split_off(made), all && work > 0))
+
+    /// What it asks for beyond these changes.
+    fn asked(&mut self, mut changes: Vec<PlacedFence>) -> Vec<PlacedFence> {
+        let made = changes.len();
+        for traced in &self.executions {
+            let Some(links) = Links::of(&traced.steps) else {
+                self.all = false;
+                continue;
+            };
+            // In an execution in which one pair was seen, other ways may lead to another one.
+            for &found in &self.findings {
+                let more = links.missing(found, &changes, &mut self.work);
+                changes.extend(more);
+            }
+        }
+        changes.split_off(made)
+    }
+
+    /// Whether it may ask for more than it was found to.
+    fn is_cut_short(&self) -> bool {
+        !self.all || self.work == 0
+    }
 }
 
 /// What the language adds.
@@ -194,20 +261,27 @@ struct More {
     remarks: Vec<String>,
 }
 
-/// Adds what the language asks for to changes of the source, where it can be written down.
+/// Changes of the source with what the language asks for, where it can be written down.
 fn with_language(
-    chosen: &mut Vec<Change>,
+    chosen: &[Change],
     asked: &[PlacedFence],
-    sources: &Sources<'_>,
+    clauses: &mut Clauses<'_>,
     symbols: &Symbols,
-) -> More {
+) -> (Vec<Change>, More) {
+    let mut all = chosen.to_vec();
     let mut more = More { changes: Vec::new(), remarks: Vec::new() };
     for &fence in asked {
-        let known = sources.changes(fence);
-        if known.iter().any(|change| chosen.contains(change)) {
+        let known = clauses.sources.changes(fence);
+        for &change in &known {
+            clauses.applies(change, fence);
+        }
+        if known.iter().any(|&change| all.iter().any(|made| made.includes(change))) {
             continue;
         }
         let Some(&change) = known.iter().min_by_key(|change| change.cost()) else {
+            if clauses.sources.are_of_library(&[fence]) {
+                continue;
+            }
             let (place, what) = match fence {
                 PlacedFence::Full(place, _) | PlacedFence::Stores(place, _) => {
                     (place, "a sequentially consistent fence behind it".to_owned())
@@ -227,18 +301,20 @@ fn with_language(
             }
             _ => false,
         };
-        match (chosen.iter_mut().find(same), change) {
+        match (all.iter_mut().find(same), change) {
             (Some(other), Change::Order { file, at, .. }) => {
                 *other = Change::Order { file, at, order: Wanted::AcqRel };
             }
             _ => {
-                chosen.push(change);
+                all.push(change);
                 more.changes.push(change);
             }
         }
     }
-    chosen.sort_by_key(|change| change.position());
-    more
+    let made = all.clone();
+    all.retain(|&change| !made.iter().any(|other| *other != change && other.includes(change)));
+    all.sort_by_key(|change| change.position());
+    (all, more)
 }
 
 fn line(sources: &Sources<'_>, change: Change, language: bool) -> SourceChange {
@@ -259,6 +335,8 @@ struct Clauses<'a> {
     /// All that were mentioned.
     changes: Vec<Change>,
     clauses: Vec<Clause>,
+    /// For each clause the fences that have the same effect but cannot be written down.
+    inside: Vec<Clause>,
     /// Between which places a fence at a byte of a file stands.
     ways: BTreeMap<(usize, usize), BTreeSet<(Place, Place)>>,
     /// Which places have the order at a byte of a file.
@@ -271,6 +349,7 @@ impl<'a> Clauses<'a> {
             sources,
             changes: Vec::new(),
             clauses: Vec::new(),
+            inside: Vec::new(),
             ways: BTreeMap::new(),
             operations: BTreeMap::new(),
         }
@@ -298,16 +377,21 @@ impl<'a> Clauses<'a> {
                     }
                 }
             }
+            let is_fence = |fence: &&PlacedFence| {
+                !matches!(fence, PlacedFence::Order(..)) && !self.sources.are_of_library(&[**fence])
+            };
+            let fences: Vec<PlacedFence> =
+                finding.fences.iter().filter(is_fence).copied().collect();
+            let inside: Clause =
+                fences.into_iter().map(|fence| self.number(Change::Inside(fence))).collect();
             if clause.is_empty() {
-                for &fence in &finding.fences {
-                    if !matches!(fence, PlacedFence::Order(..)) {
-                        clause.insert(self.number(Change::Inside(fence)));
-                    }
-                }
+                clause.clone_from(&inside);
             }
-            if !self.clauses.contains(&clause) {
+            let mut known = self.clauses.iter().zip(&self.inside);
+            if !known.any(|(c, i)| (c, i) == (&clause, &inside)) {
+                new |= !self.clauses.contains(&clause);
                 self.clauses.push(clause);
-                new = true;
+                self.inside.push(inside);
             }
         }
         new
@@ -350,10 +434,48 @@ impl<'a> Clauses<'a> {
     fn cheapest(&self, control: &dyn Control) -> Option<Vec<Change>> {
         let costs: Vec<u64> = self.changes.iter().map(|change| change.cost()).collect();
         let mut go_on = || !control.interrupted();
-        let chosen = hitting::solve(&self.clauses, &costs, &mut go_on)?;
+        // What one finding cannot do without, though it cannot be written down, may be enough for others.
+        let both = || self.clauses.iter().zip(&self.inside);
+        let needed: BTreeSet<usize> = both()
+            .filter(|(all, inside)| all == inside)
+            .flat_map(|(all, _)| all.iter().copied())
+            .collect();
+        let with_needed = |(clause, inside): (&Clause, &Clause)| -> Clause {
+            clause.iter().chain(inside.iter().filter(|i| needed.contains(i))).copied().collect()
+        };
+        let clauses: Vec<Clause> = both().map(with_needed).collect();
+        let chosen = hitting::solve(&clauses, &costs, &mut go_on)?;
         let mut chosen: Vec<Change> = chosen.into_iter().map(|i| self.changes[i]).collect();
         chosen.sort_by_key(|change| change.position());
         Some(chosen)
+    }
+
+    /// The changes without those that others make superfluous: each finding so far is prevented, and `enough` says that nothing
+    /// else is missing. Weak ones, which
+    /// stronger ones may include, are tried first.
+    fn without_superfluous(
+        &self,
+        chosen: &[Change],
+        mut enough: impl FnMut(Vec<PlacedFence>) -> bool,
+    ) -> Vec<Change> {
+        let mut left = chosen.to_vec();
+        let mut tried = chosen.to_vec();
+        tried.sort_by_key(|change| change.cost());
+        for &change in &tried {
+            let fewer: Vec<Change> = left.iter().copied().filter(|c| *c != change).collect();
+            if self.hit_by(&fewer) && enough(self.simulated(&fewer)) {
+                left = fewer;
+            }
+        }
+        left
+    }
+
+    /// Whether changes prevent all findings so far.
+    fn hit_by(&self, chosen: &[Change]) -> bool {
+        let hits = |clause: &Clause| {
+            clause.iter().any(|&i| chosen.iter().any(|change| change.includes(self.changes[i])))
+        };
+        self.clauses.iter().all(hits)
     }
 
     /// What the library has to look at the program as if it had.

@@ -25,6 +25,7 @@ use crate::judge::failures::show_failures;
 use crate::judge::races::once_per_lines;
 use crate::question::is_executable;
 use crate::replay::Replays;
+use crate::replay::names::site;
 use crate::runtime::debugger::stop;
 use crate::{Campaign, Error, MOST_SHOWN, Question, Result, Strategy};
 
@@ -68,7 +69,7 @@ pub(crate) fn judge(campaign: &Campaign<'_>, base: &Config, explored: &Explored)
             let traced = replays.trace(&schedule.to_string(), explored.shared.len())?;
             let traced = traced.ok_or_else(|| Error::new("there was no time to write the log"))?;
             let names = traced.names(&explored.symbols);
-            let log = crate::Replayed::new(&traced.steps, &names, &explored.symbols);
+            let log = crate::Replayed::new(&traced, &names, &explored.symbols);
             Some(log.under(Model::Tso).clone())
         }
         _ => None,
@@ -138,7 +139,7 @@ fn judge_model(
         again += usize::from(matches!(shown, Shown::Again(_)));
         let symbols = &explored.symbols;
         let ends = [found.store, found.access];
-        let places = ends.map(|at| symbols.text(at));
+        let places = ends.map(|at| site(at, symbols));
         let accepted = acceptance.of(found);
         findings.push(ShownOvertaking {
             found: found.clone(),

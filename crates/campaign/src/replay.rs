@@ -22,9 +22,9 @@ use weakspot_live::{Choices, Plan};
 use crate::explore::Explored;
 use crate::explore::findings::{Failure, Seen};
 use crate::explore::pieces::merged;
-use crate::facts::symbols::{Frame, Symbols, called, is_of_atomics};
+use crate::facts::symbols::{Frame, Symbols, called, channel_call, is_of_atomics};
 use crate::replay::log::Replayed;
-use crate::replay::names::{Block, Names, Owners};
+use crate::replay::names::{Block, Names, Owners, site};
 use crate::{Campaign, Ended, Result, Start};
 
 /// How much longer than the question has time, beside a tenth of it.
@@ -82,10 +82,42 @@ impl Traced {
         let place = self.steps[step].place.filter(|&place| own(place));
         place.or_else(|| {
             let calls = self.calls.get(&step)?;
-            if !is_of_atomics(&symbols.frames(*calls.first()?)) {
-                called(calls, symbols)?;
+            if is_of_atomics(&symbols.frames(*calls.first()?)) {
+                return calls.iter().copied().find(|&place| own(place));
             }
-            calls.iter().copied().find(|&place| own(place))
+            self.caller(step, symbols).map(|(place, _)| place)
+        })
+    }
+
+    /// Where the user's own code has called what a step is in, which is in a standard library; and that by its name, if it is more
+    /// than the operation itself.
+    pub(crate) fn caller(&self, step: usize, symbols: &Symbols) -> Option<(Place, Option<String>)> {
+        let is_own = |place: Place| symbols.frames(place).iter().any(Frame::is_own);
+        let place = self.steps[step].place.filter(|&place| !is_own(place))?;
+        let calls = self.calls.get(&step)?;
+        let at = calls.iter().position(|&call| is_own(call))?;
+        if let Some(function) = channel_call(calls, symbols).or_else(|| called(calls, symbols)) {
+            return Some((calls[at], Some(function)));
+        }
+        // Without optimisation, operations of atomics are functions of their own.
+        let frames = symbols.frames(place);
+        if is_of_atomics(&frames) {
+            return Some((calls[at], None));
+        }
+        let is_operation = |frame: &Frame| {
+            let name = frame.function.as_deref().unwrap_or_default();
+            name.trim_start_matches('<').starts_with("core::sync::atomic::")
+        };
+        let direct = frames.iter().all(is_operation) && calls[..at].len() <= 1;
+        direct.then_some((calls[at], None))
+    }
+
+    /// Where a step is, in words, and within a standard library what that is.
+    pub(crate) fn site(&self, step: usize, symbols: &Symbols) -> Option<String> {
+        Some(match self.caller(step, symbols) {
+            Some((call, Some(function))) => format!("{}, in {function}", symbols.text(call)),
+            Some((call, None)) => symbols.text(call),
+            None => site(self.steps[step].place?, symbols),
         })
     }
 
@@ -166,7 +198,7 @@ impl<'a> Replays<'a> {
         let traced = self.trace(&seen.schedule, seen.known)?;
         let again = traced.map(|traced| {
             let names = traced.names(&self.explored.symbols);
-            let log = Rc::new(Replayed::new(&traced.steps, &names, &self.explored.symbols));
+            let log = Rc::new(Replayed::new(&traced, &names, &self.explored.symbols));
             drop(names);
             Again { log, traced }
         });

@@ -14,7 +14,8 @@ pub fn options(args: &RunArgs, under: Option<Model>, fork: bool) -> Vec<String> 
     let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
     match under {
         Some(model) => add("--under", model_key(model).to_owned()),
-        None if args.model != [Model::Tso, Model::Pso(Drain::All)] => {
+        // Models that were asked for count, also if they are those that are watched for anyway.
+        None if args.all_count || args.model != [Model::Tso, Model::Pso(Drain::All)] => {
             let models: Vec<&str> = args.model.iter().map(|&model| model_key(model)).collect();
             add("--model", models.join(","));
         }

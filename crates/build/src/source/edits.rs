@@ -404,8 +404,35 @@ mod tests {
                 }
             "#]],
         );
-        check("a.c", "void f(void) { do { x = 1; } while (@y); }", expect!["uncertain\n"]);
-        check("a.c", "void f(void) { do x = 1; while (@y); }", expect!["uncertain\n"]);
+        check(
+            "a.c",
+            "void f(void) {\n  do {\n    x = 1;\n  } while (@y);\n}\n",
+            expect![[r#"
+                `while (y);`
+                void f(void) {
+                  do {
+                    x = 1;
+                    __atomic_thread_fence(__ATOMIC_RELEASE);
+                  } while (y);
+                }
+            "#]],
+        );
+        check(
+            "a.c",
+            "void f(void) { do { if (z) continue; x = 1; } while (@y); }\n",
+            expect![[r#"
+                `while (y);`
+                void f(void) { do { if (z) continue; x = 1; } while (y); }
+            "#]],
+        );
+        check(
+            "a.c",
+            "void f(void) { do x = 1; while (@y); }\n",
+            expect![[r#"
+                `while (y);`
+                void f(void) { do x = 1; while (y); }
+            "#]],
+        );
         check(
             "a.c",
             "void f(void) { for (i = 0; @x < 3; i++) { g(); } y = 1; }\n",

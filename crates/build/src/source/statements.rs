@@ -76,8 +76,11 @@ impl Source {
             return None;
         }
         let word = self.word(&self.tokens[first]);
-        if word == "do" || word == "while" && self.is_tail_of_do(first, block) {
+        if word == "do" {
             return None;
+        }
+        if word == "while" && self.is_tail_of_do(first, block) {
+            return Some(self.tail_of_do(first, last));
         }
         let is_loop = matches!(word, "while" | "for" | "loop");
         // A loop goes on to the end of its block.
@@ -109,6 +112,26 @@ impl Source {
             tokens: own,
             line: 0..0,
         })
+    }
+
+    /// The condition behind the block of a `do`: what ends the block comes before it each time, unless it is left out.
+    fn tail_of_do(&self, first: usize, last: usize) -> Statement {
+        let own = first..last + 1;
+        let open = self.tokens[first - 1].other.filter(|_| self.mark(first - 1) == Some(b'}'));
+        let comes_there = |&open: &usize| {
+            let skips = |i: usize| self.is_word(i, "continue") || self.is_word(i, "goto");
+            !(open..first).any(skips) && !self.tokens[first - 1].directive
+        };
+        Statement {
+            range: self.tokens[first].start..self.tokens[last].end,
+            before: open.filter(comes_there).map(|_| self.tokens[first - 2].end),
+            after: None,
+            simple: false,
+            calls: own.clone().any(|i| self.is_call(i)),
+            operators: self.language != SourceLanguage::C,
+            tokens: own,
+            line: 0..0,
+        }
     }
 
     /// Whether a `while` belongs to a `do` before it.

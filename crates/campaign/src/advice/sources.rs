@@ -33,12 +33,29 @@ impl Change {
             // only if both are sequentially consistent, and a fence does it alone.
             Change::Order { order: Wanted::SeqCst, .. } => 4,
             Change::Order { .. } => 1,
-            Change::Inside(_) => 5,
+            // Only if nothing else is left, however many others that saves.
+            Change::Inside(_) => 1 << 20,
         }
     }
-}
 
-impl Change {
+    /// Whether it does all that another one does.
+    pub(crate) fn includes(self, other: Change) -> bool {
+        match (self, other) {
+            (
+                Change::Fence { file, at, kind: FenceKind::Full },
+                Change::Fence { file: f, at: a, .. },
+            ) => (file, at) == (f, a),
+            (
+                Change::Order { file, at, order: Wanted::AcqRel },
+                Change::Order { file: f, at: a, order: Wanted::Acquire | Wanted::Release },
+            )
+            | (
+                Change::Order { file, at, order: Wanted::SeqCst },
+                Change::Order { file: f, at: a, order: Wanted::Release },
+            ) => (file, at) == (f, a),
+            _ => self == other,
+        }
+    }
     /// Where it is, by file and byte.
     pub(crate) fn position(&self) -> (usize, usize) {
         match *self {
@@ -98,6 +115,19 @@ impl<'a> Sources<'a> {
         };
         let points = self.points(a, b);
         points.into_iter().map(|(file, at)| Change::Fence { file, at, kind }).collect()
+    }
+
+    /// Whether fences are between places of a standard library, and of nothing else.
+    pub(crate) fn are_of_library(&self, fences: &[PlacedFence]) -> bool {
+        let is_library = |place: Place| {
+            let frames = self.symbols.frames(place);
+            frames.iter().any(|frame| frame.library) && !frames.iter().any(Frame::is_own)
+        };
+        let places = fences.iter().flat_map(|&fence| match fence {
+            PlacedFence::Full(a, b) | PlacedFence::Stores(a, b) => [a, b],
+            PlacedFence::Order(at, _) => [at, at],
+        });
+        !fences.is_empty() && places.clone().all(is_library)
     }
 
     /// Where in a source a statement is executed whenever a thread goes from one place to another.
@@ -242,13 +272,15 @@ impl<'a> Sources<'a> {
                 (file.name.clone(), line, format!("its order at least {order}"))
             }
             Change::Inside(fence) => {
-                let (place, kind) = match fence {
-                    PlacedFence::Full(place, _) => (place, "a fence"),
-                    PlacedFence::Stores(place, _) => (place, "a store-store fence"),
-                    PlacedFence::Order(place, _) => (place, "a stronger order"),
+                let (ends, kind) = match fence {
+                    PlacedFence::Full(a, b) => ([a, b], "a fence"),
+                    PlacedFence::Stores(a, b) => ([a, b], "a store-store fence"),
+                    PlacedFence::Order(at, _) => ([at, at], "a stronger order"),
                 };
+                let own = |&place: &Place| self.symbols.frames(place).iter().any(Frame::is_own);
+                let place = ends.into_iter().find(own).unwrap_or(ends[0]);
                 let frames = self.symbols.frames(place);
-                let first = frames.first();
+                let first = frames.iter().find(|frame| frame.is_own()).or(frames.first());
                 let name = first.and_then(|f| f.file.clone());
                 let name = name.unwrap_or_else(|| self.symbols.text(place));
                 let line = first.and_then(|f| f.line).unwrap_or(0);

@@ -3,6 +3,7 @@
 use crate::explore::findings::Overtaking;
 use crate::facts::lines::Lines;
 use crate::facts::symbols::Symbols;
+use crate::replay::names::site;
 
 /// The comment that says so.
 const COMMENT: &str = "weakspot: benign";
@@ -42,7 +43,9 @@ impl<'a> Acceptance<'a> {
 
     /// Whether a pair is accepted, and why. A list may be from another folder.
     pub(crate) fn of(&mut self, found: &Overtaking) -> Option<Accepted> {
-        let is_called = |place, name: &str| self.symbols.is_called(place, name);
+        let is_called = |place, name: &str| {
+            self.symbols.is_called(place, name) || site(place, self.symbols) == name
+        };
         let is_listed =
             |[a, b]: &[String; 2]| is_called(found.store, a) && is_called(found.access, b);
         if self.baseline.iter().any(is_listed) {

@@ -13,7 +13,7 @@ use crate::facts::lines::Lines;
 use crate::facts::symbols::{Frame, Symbols, channel_call, is_of_atomics};
 use crate::judge::waits;
 use crate::replay::memory::{About, Item, about, frees, items};
-use crate::replay::names::Names;
+use crate::replay::names::{Names, site};
 use crate::replay::{Replays, Traced};
 use crate::{Campaign, MOST_SHOWN, Result};
 
@@ -55,7 +55,7 @@ pub(crate) fn show_failures(
         let late = if question.under == Model::Sc {
             Vec::new()
         } else {
-            late_stores(steps, &names, symbols)
+            late_stores(&traced, &names, symbols)
         };
         let first_spawn = first_spawn(steps, campaign.facts.harness);
         let threads = steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
@@ -166,10 +166,15 @@ fn related_to(
 }
 
 /// The late stores of an execution that failed, in words.
-fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Vec<String> {
-    let shown = |step: &TracedStep| {
+fn late_stores(traced: &Traced, names: &Names<'_>, symbols: &Symbols) -> Vec<String> {
+    let steps = &traced.steps[..];
+    // That a store reaches memory is told where the store is.
+    let stores: HashMap<usize, usize> = commits(steps).into_iter().map(|(s, c)| (c, s)).collect();
+    let shown = |number: usize| {
+        let step = &steps[number];
         let word = if step.kind == OpKind::Read { "rd" } else { "wr" };
-        let at = step.place.map_or(String::new(), |p| format!("  at {}", symbols.text(p)));
+        let at = traced.site(*stores.get(&number).unwrap_or(&number), symbols);
+        let at = at.map_or(String::new(), |at| format!("  at {at}"));
         format!("{word} {}{at}", names.data(step.addr, u64::from(step.len)))
     };
     let commits = commits(steps);
@@ -192,8 +197,8 @@ fn late_stores(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Ve
     for (store, by) in late {
         let until = commits.get(&store).copied().unwrap_or(steps.len());
         let by = noticed(&steps[..until], store, by);
-        let (thread, store) = (names.thread(steps[store].thread), shown(&steps[store]));
-        let text = format!("{thread}  {store} reaches memory after {}", shown(&steps[by]));
+        let (thread, store) = (names.thread(steps[store].thread), shown(store));
+        let text = format!("{thread}  {store} reaches memory after {}", shown(by));
         if reported.len() < MOST_LATE && !reported.contains(&text) {
             reported.push(text);
         }
@@ -382,7 +387,7 @@ impl Shower<'_> {
     /// Where a step is in the user's own code.
     fn site(&self, traced: &Traced, step: usize) -> Option<String> {
         let place = traced.own_place(step, self.symbols).or(traced.steps[step].place);
-        place.map(|place| self.symbols.text(place))
+        place.map(|place| site(place, self.symbols))
     }
 
     /// What is wrong, with the numbers of the steps that it comes from.
@@ -469,6 +474,12 @@ impl Shower<'_> {
     /// The steps to show for `items`, with their source lines.
     fn shown(&mut self, traced: &Traced, items: &[Item], about: About) -> Vec<ShownStep> {
         let (frees, reaches) = (frees(traced), reaches(&traced.steps));
+        // Operations that are functions of their own are where they were called, also when they reach memory.
+        let direct = |&(store, _): &(usize, usize)| {
+            matches!(traced.caller(store, self.symbols), Some((_, None)))
+        };
+        let commits = commits(&traced.steps).into_iter().filter(direct);
+        let stores: HashMap<usize, usize> = commits.map(|(store, with)| (with, store)).collect();
         let shown = |item: &Item| match *item {
             Item::Memory(j) => {
                 // What a failure is not about comes and goes in every library.
@@ -479,7 +490,8 @@ impl Shower<'_> {
                 ShownStep { what: ShownKind::Looks, ..self.step(&traced.looked[k].1) }
             }
             Item::Step(i) => {
-                let place = traced.own_place(i, self.symbols).or(traced.steps[i].place);
+                let store = stores.get(&i).copied().unwrap_or(i);
+                let place = traced.own_place(store, self.symbols).or(traced.steps[i].place);
                 let shown = self.step_at(&traced.steps[i], place);
                 // That a free leaves a buffer is about the block.
                 let free = frees.get(&i).map(|&j| self.names.block(traced.memory[j].1.addr));
@@ -609,7 +621,7 @@ impl Shower<'_> {
             step: *step,
             in_words: [step.old, step.value].map(in_words),
             location: location.clone(),
-            site: place.map(|place| self.symbols.text(place)),
+            site: place.map(|place| site(place, self.symbols)),
             text: place.and_then(|place| self.of(place)),
             own: place.is_some_and(is_own),
             call: None,

@@ -6,12 +6,13 @@ use weakspot_core::certify::Rejected;
 use weakspot_core::{
     DelayedRun, Drain, End, LogBatch, LogEvent, LogLoc, LogTables, Model, Overtaking,
 };
-use weakspot_live::wire::{Place, TracedStep};
+use weakspot_live::wire::Place;
 use weakspot_live::{Compiled, Op, Step, compiled};
 use weakspot_monitor::{Algorithm, Form, Watch, report_overlapping, show};
 
 use crate::facts::lines::Lines;
 use crate::facts::symbols::Symbols;
+use crate::replay::Traced;
 use crate::replay::names::Names;
 use crate::{Error, Result};
 
@@ -42,24 +43,34 @@ pub struct Logged {
     places: Vec<Place>,
 }
 
+/// A place, and within a standard library where that was called, which is where the step is said to be.
+struct Site {
+    place: Place,
+    at: Place,
+    text: String,
+}
+
 impl Replayed {
-    pub(crate) fn new(steps: &[TracedStep], names: &Names<'_>, symbols: &Symbols) -> Replayed {
-        let mut places: Vec<Place> = Vec::new();
-        let mut numbers: HashMap<Place, u64> = HashMap::new();
-        let mut number = |place: Option<Place>| {
+    pub(crate) fn new(traced: &Traced, names: &Names<'_>, symbols: &Symbols) -> Replayed {
+        let mut places: Vec<Site> = Vec::new();
+        let mut numbers = HashMap::new();
+        let mut number = |step: usize, place: Option<Place>| {
             let place = place.unwrap_or(Place { module: None, offset: 0 });
-            *numbers.entry(place).or_insert_with(|| {
-                places.push(place);
+            let caller = traced.caller(step, symbols);
+            let at = caller.as_ref().map_or(place, |(call, _)| *call);
+            *numbers.entry((place, caller)).or_insert_with(|| {
+                let text = traced.site(step, symbols).unwrap_or_else(|| symbols.text(place));
+                places.push(Site { place, at, text });
                 places.len() as u64 - 1
             })
         };
+        let steps = traced.steps.iter().enumerate();
         let steps: Vec<Step> = steps
-            .iter()
-            .map(|step| Step {
+            .map(|(i, step)| Step {
                 thread: step.thread,
                 op: Op { kind: step.kind, len: step.len, addr: step.addr },
                 order: step.order,
-                at: number(step.place),
+                at: number(i, step.place),
             })
             .collect();
         let logged = |orders: bool| Logged::new(compiled(&steps, orders), &places, names, symbols);
@@ -108,10 +119,10 @@ impl Replayed {
 }
 
 impl Logged {
-    fn new(compiled: Compiled, places: &[Place], known: &Names<'_>, symbols: &Symbols) -> Logged {
+    fn new(compiled: Compiled, places: &[Site], known: &Names<'_>, symbols: &Symbols) -> Logged {
         let Compiled { events, steps, locs, sites } = compiled;
         let threads = events.iter().map(|event| event.thread).max().map_or(0, |most| most + 1);
-        let places: Vec<Place> = sites.iter().map(|&at| places[at as usize]).collect();
+        let sites: Vec<&Site> = sites.iter().map(|&at| &places[at as usize]).collect();
         let mut names = HashSet::new();
         let loc = |bytes: weakspot_core::Bytes| {
             let name = known.data(bytes.start, u64::from(bytes.len));
@@ -123,11 +134,12 @@ impl Logged {
         let tables = LogTables {
             threads: (0..threads).map(|t| known.thread(t)).collect(),
             locs: locs.into_iter().map(loc).collect(),
-            sites: places.iter().map(|&place| symbols.text(place)).collect(),
+            sites: sites.iter().map(|site| site.text.clone()).collect(),
         };
         let mut lines = Lines::default();
-        let mut source = |&place: &Place| symbols.source(place, &mut lines).unwrap_or_default();
-        let sources = places.iter().map(&mut source).collect();
+        let mut source = |site: &&Site| symbols.source(site.at, &mut lines).unwrap_or_default();
+        let sources = sites.iter().map(&mut source).collect();
+        let places = sites.iter().map(|site| site.place).collect();
         Logged { tables, events, steps, sources, places }
     }
 }

@@ -360,8 +360,9 @@ fn threads(
             continue;
         }
         // The outermost function is the one that the thread was started with.
-        let places = step.place.iter().chain(calls.get(&i).into_iter().flatten());
-        let function = places.rev().find_map(|&place| {
+        let calls = calls.get(&i).into_iter().flatten().filter(|&&call| !is_edge(call, symbols));
+        let places: Vec<&Place> = step.place.iter().chain(calls).collect();
+        let function = places.into_iter().rev().find_map(|&place| {
             let frames = symbols.frames(place);
             let own = frames.iter().rev().find(|frame| frame.is_own());
             own.and_then(|frame| frame.function.clone())
@@ -372,6 +373,29 @@ fn threads(
     let name =
         |(thread, function): (u16, String)| (thread, format!("{}#{thread}", short(&function)));
     functions.into_iter().filter(|(thread, _)| *thread > 0).map(name).collect()
+}
+
+/// A place as `file:line`. In a standard library it is where the function is that others call, not where that has got its
+/// parts from.
+pub(crate) fn site(place: Place, symbols: &Symbols) -> String {
+    let frames = symbols.frames(place);
+    let file_line = |frame: &Frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?));
+    let outermost = || frames.iter().rev().find_map(file_line);
+    match frames.iter().any(Frame::is_own) {
+        true => symbols.text(place),
+        false => outermost().unwrap_or_else(|| symbols.text(place)),
+    }
+}
+
+/// Whether another function begins where a call would return to. The address of a function, as the harness has that of the
+/// test on its stack, looks like a call that ends the function before it.
+fn is_edge(call: Place, symbols: &Symbols) -> bool {
+    let function = |offset: u64| {
+        let frames = symbols.frames(Place { offset, ..call });
+        frames.last().and_then(|outermost| outermost.function.clone())
+    };
+    // Places are where calls return to, and the byte before is looked at.
+    function(call.offset + 1).is_some_and(|next| function(call.offset) != Some(next))
 }
 
 /// The last word of the name of a function, without its types, or of the one that it is a closure of.

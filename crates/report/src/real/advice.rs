@@ -16,6 +16,8 @@ pub struct RealAdvice {
     pub models: Vec<Model>,
     /// How many findings there are without changes.
     pub findings: usize,
+    /// How many others there are in a standard library, which is not changed.
+    pub in_library: usize,
     /// The changes, none if none are needed; nothing if no changes are known that are enough.
     pub changes: Option<Vec<RealChange>>,
     /// The folder whose files the diff names, if it is not the one that one is in.
@@ -56,11 +58,16 @@ pub fn real_advice_text(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     let mut out = format!("{} {}: ", plain(explored.program), models.join(", "));
     let explorations = counted(advice.explorations, "exploration");
     match advice.changes.as_deref() {
+        Some([]) if advice.in_library > 0 => out.push_str("no changes are known that prevent it\n"),
         Some([]) => out.push_str("no fence is needed for what was explored\n"),
         Some(changes) => {
             let asked = changes.iter().filter(|change| change.language).count();
             let count = counted((changes.len() - asked) as u64, "change");
-            let what = if advice.findings == 1 { "this" } else { "all of these pairs" };
+            let what = match (advice.findings, advice.in_library) {
+                (1, 0) => "this",
+                (_, 0) => "all of these pairs",
+                _ => "all pairs in it",
+            };
             let rules = match asked {
                 0 => String::new(),
                 1 => ", and 1 more is asked for by the rules of C11 and Rust".to_owned(),
@@ -117,7 +124,7 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
     o.string("model", &models.join(","));
     o.string(
         "verdict",
-        match (advice.findings, &advice.limit) {
+        match (advice.findings + advice.in_library, &advice.limit) {
             (0, None) => "holds",
             (0, Some(_)) => "unknown",
             _ => "violated",
@@ -141,7 +148,8 @@ pub fn real_advice_json(explored: &Explored<'_>, advice: &RealAdvice) -> String 
         list.push_str(&f.end());
     }
     list.push(']');
-    o.raw("fixable", advice.changes.is_some()).string("diff", &advice.diff);
+    o.raw("fixable", advice.changes.is_some() && advice.in_library == 0)
+        .string("diff", &advice.diff);
     if let Some(folder) = &advice.folder {
         o.string("folder", folder);
     }

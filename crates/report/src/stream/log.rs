@@ -384,6 +384,14 @@ fn fix(a: &MonitorAnswer<'_>, run: &DelayedRun) -> Option<String> {
     };
     let thread = thread_name(a.tables, next.thread);
     let [store, access] = [arc.from, arc.to].map(|event| at_or_event(a, event.index()));
+    let is_of_library = |site: &str| site.starts_with("library/");
+    if store == access && store.contains(", in ")
+        || [&store, &access].iter().all(|s| is_of_library(s))
+    {
+        return Some(format!(
+            "nothing of yours: both ends are in the standard library, at {store}"
+        ));
+    }
     if store == access {
         // What stands on one line is told by what it does.
         let did = |event: &LogEvent| did(a.tables, &end(event));

@@ -11,6 +11,7 @@ use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::Guest;
 use crate::execution::exceptions::uncaught;
 use crate::execution::exits;
+use crate::execution::panics::Fails;
 use crate::report::DEFECT;
 use crate::schedule::closed::report_closed;
 use crate::schedule::finish::finish;
@@ -144,13 +145,16 @@ fn end_with_code(rt: &mut Rt, code: i32, pc: usize) {
     if !rt.config.codes {
         return;
     }
-    let panics = rt.said.panics();
-    if panics.is_empty() {
-        let text = rt.said.note().unwrap_or_else(|| format!("exit code {code}"));
-        fail(rt, "exit", pc, &text)
+    // The harness starts the test.
+    let thread = if rt.config.harness { 1 } else { rt.threads.current() };
+    match rt.said.fails(thread, code) {
+        Some(Fails { thread, text }) => fail_in(rt, thread, "panic", 0, &text),
+        None => {
+            let code = || rt.said.with_reason(thread, format!("exit code {code}"));
+            let text = rt.said.note().unwrap_or_else(code);
+            fail(rt, "exit", pc, &text)
+        }
     }
-    let thread = rt.said.thread().unwrap_or(rt.threads.current());
-    fail_in(rt, thread, "panic", 0, &panics)
 }
 
 fn text<'a>(text: Guest<c_char>) -> Cow<'a, str> {
@@ -167,13 +171,16 @@ stand_in! {
 
     fn abort(rt) {
         let pc = rt.pc();
-        let panics = rt.said.panics();
-        if !panics.is_empty() {
-            fail(rt, "panic", pc, &panics);
+        let me = rt.threads.current();
+        if let Some(Fails { thread, text }) = rt.said.aborts(me) {
+            fail_in(rt, thread, "panic", if thread == me { pc } else { 0 }, &text);
         }
         match uncaught(rt) {
             Some((text, thrown)) => fail(rt, "exception", thrown, &text),
-            None => fail(rt, "abort", pc, "abort"),
+            None => {
+                let text = rt.said.with_reason(me, "abort".to_owned());
+                fail(rt, "abort", pc, &text)
+            }
         }
     }
 

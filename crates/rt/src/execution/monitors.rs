@@ -116,6 +116,10 @@ impl Runtime {
     /// A thread, or its buffer, has taken a step.
     pub fn record_of(&mut self, t: usize, event: Event) {
         let &Event { op, order, pc, sync, seen, .. } = &event;
+        // Those with bytes are of barriers.
+        if op.kind == OpKind::Join && op.len == 0 {
+            self.said.joined(t, op.addr as usize);
+        }
         let step = Step { thread: t as u16, op, order, at: pc as u64 };
         let seen = Step { op: Op { kind: seen, ..op }, ..step };
         if let Some(watch) = &mut self.monitors.watch {

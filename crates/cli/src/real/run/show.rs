@@ -514,6 +514,7 @@ fn advice(explored: &Explored<'_>, advice: &Advice, look: Look<'_>) -> String {
     let advice = RealAdvice {
         models: advice.models.clone(),
         findings: advice.findings,
+        in_library: advice.in_library,
         changes: advice.changes.as_ref().map(|changes| changes.iter().map(change).collect()),
         folder,
         diff: diffs.collect(),

@@ -477,6 +477,39 @@ fn advice_is_right_in_the_language() {
     assert_eq!(code, Some(0), "{out}");
 }
 
+/// What the language asks for may do what the machine asks for.
+#[test]
+fn advice_has_nothing_that_is_superfluous() {
+    let front = "#include <stdatomic.h>\natomic_int x, y; int r1, r2;";
+    let store = |at: &str, value: u8| {
+        format!("    atomic_store_explicit(&{at}, {value}, memory_order_relaxed);\n")
+    };
+    let (p, q) = (store("x", 1) + &store("y", 2), store("y", 1) + &store("x", 2));
+    let source = two(front, p.trim_start(), q.trim_start(), "x != 1 || y != 1");
+    let (out, code) = explore("fewest", &source, &["--model", "tso,pso", "--fences"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(
+        out.contains("PSO: 2 changes of the source would prevent all of these pairs;"),
+        "{out}"
+    );
+    let fence = "\n+    atomic_thread_fence(memory_order_seq_cst);";
+    assert_eq!(out.matches(fence).count(), 2, "{out}");
+    assert_eq!(out.matches("\n+   ").count(), 2, "{out}");
+    // What a macro stands for may be anything, but not where its line is in the function of the other access.
+    let front =
+        format!("{front}\n#define SET(at) atomic_store_explicit(&at, 1, memory_order_release)");
+    let side = |own: &str, other: &str| {
+        let load = format!("atomic_load_explicit(&{other}, memory_order_acquire)");
+        format!("do {{\n        SET({own});\n    }} while ({load} == 7);")
+    };
+    let source = two(&front, &side("x", "y"), &side("y", "x"), "1");
+    let (out, _) = explore("macros", &source, &["--model", "tso", "--fences"]);
+    assert!(out.contains("2 changes of the source would prevent all of these pairs;"), "{out}");
+    assert_eq!(out.matches("\n         SET(").count(), 2, "{out}");
+    assert_eq!(out.matches("\n+        atomic_thread_fence(").count(), 2, "{out}");
+    assert!(!out.contains("not in the diff"), "{out}");
+}
+
 #[test]
 fn clang_builds_what_gcc_builds() {
     let there = std::process::Command::new("clang").arg("--version").output();
@@ -813,6 +846,22 @@ fn what_happens_counts_and_the_rest_is_advice() {
     assert!(advice.contains("PSO: fails: 1 failure"), "{out}");
     let (out, code) = explore("weaker", &message_passing("!r1 || r2"), &["--model", "pso"]);
     assert_eq!(code, Some(1), "{out}");
+}
+
+/// Models that were asked for count when a schedule is executed again, also if they are those that are watched for anyway.
+#[test]
+fn numbers_know_the_models_that_were_asked_for() {
+    let source = message_passing("!r1 || r2");
+    for (args, expected) in [(&["--model", "tso,pso"][..], 1), (&[], 3)] {
+        let (out, _) = explore("asked", &source, args);
+        let again = out.lines().filter_map(|line| line.strip_prefix("  again by weakspot run "));
+        let again: Vec<Vec<&str>> = again.map(|words| words.split(' ').collect()).collect();
+        // The failure, then the pair.
+        assert_eq!(again.len(), 2, "{out}");
+        let (pair, code) = explore("asked", &source, &again[1][..2]);
+        assert!(pair.contains("PSO: breaks SC: 1 pair of accesses in 1 execution"), "{pair}");
+        assert_eq!(code, Some(expected), "{pair}");
+    }
 }
 
 #[test]
