@@ -10,6 +10,7 @@ use weakspot_live::{Diverged, Ended, Plan};
 
 use crate::access::functions::{CHANNELS, Functions, TRANSACTIONS};
 use crate::access::sites::Sites;
+use crate::access::strings;
 use crate::access::traps::Traps;
 use crate::config;
 use crate::entry::frame::{entry, latest};
@@ -156,7 +157,6 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         wake_ups: WakeUps::new(),
         words: Words::new(),
         mixed_swaps: false,
-        token: 0,
         barriers: Barriers::default(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
@@ -416,7 +416,7 @@ impl Runtime {
         self.channels.clear();
         self.outside.handlers.begin();
         self.know_mixed_swaps();
-        self.token = 0;
+        strings::begin();
         self.barriers.clear();
         self.verifier.clear();
         self.destroyed.clear();

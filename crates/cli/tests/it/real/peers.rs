@@ -395,7 +395,12 @@ fn what_libc_stores() {
     let before = "#include <string.h>
 #include <time.h>
 #include <sys/time.h>
+#include <sys/stat.h>
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
 void *got; struct timespec now; struct timeval day; time_t seconds; char text[8] = \"a,b\", *rest; int array[3] = {3, 2, 1}; atomic_int sink;
+int exponent, ends[2]; double whole; unsigned seed; unsigned short seeds[3]; struct stat file; sigset_t set; struct tm fields;
 int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
 void *five(void *a) { return (void *)5; }";
     for (name, stores, looks, failure) in [
@@ -406,6 +411,19 @@ void *five(void *a) { return (void *)5; }";
         ("stores_sorted", "qsort(array, 3, 4, compare);", "array[2]", true),
         ("stores_token", "strtok(text, \",\");", "text[1]", true),
         ("stores_token_not", "strtok(text, \",\");", "text[3]", false),
+        ("stores_tokens_of_both", "char own[] = \"a b\"; strtok(own, \" \");", "strtok(text, \",\")", true),
+        ("stores_exponent", "frexp(8, &exponent);", "exponent", true),
+        ("stores_whole", "modf(1.5, &whole);", "whole", true),
+        ("stores_seed", "rand_r(&seed);", "seed", true),
+        ("stores_seeds", "nrand48(seeds);", "seeds[1]", true),
+        ("stores_file", "stat(\"/\", &file);", "file.st_size", true),
+        ("stores_signal", "sigaddset(&set, SIGUSR1);", "sigismember(&set, SIGUSR2)", true),
+        ("stores_signal_not", "sigismember(&set, SIGUSR1);", "sigismember(&set, SIGUSR2)", false),
+        ("stores_fields", "mktime(&fields);", "fields.tm_wday", true),
+        ("stores_printed", "asprintf(&rest, \"%d\", 1);", "rest", true),
+        ("stores_end", "strtol(text, &rest, 10);", "rest", true),
+        ("stores_pipe", "pipe(ends);", "ends[1]", true),
+        ("stores_sleep", "now.tv_nsec = 1;", "nanosleep(&now, 0)", true),
         ("stores_token_r", "strtok_r(text, \",\", &rest);", "rest", true),
         ("stores_own", "int own[3] = {3, 2, 1}; qsort(own, 3, 4, compare); assert(own[0] == 1 && own[2] == 3);", "array[0]", false),
         (
