@@ -6,6 +6,7 @@ pub(crate) mod cargo;
 mod cargo_foreign;
 mod cargo_rwlocks;
 mod cargo_std;
+mod containers;
 mod corpus_c;
 mod debugger;
 mod drawn;
