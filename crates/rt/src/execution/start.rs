@@ -45,6 +45,7 @@ use crate::sync::words::Words;
 use crate::sys;
 use crate::world::clock::Clock;
 use crate::world::descriptors::{Descriptors, FAR, Outside};
+use crate::world::kept;
 use crate::world::stdio::Files;
 use crate::{Rt, Runtime};
 
@@ -417,6 +418,7 @@ impl Runtime {
         self.outside.handlers.begin();
         self.know_mixed_swaps();
         strings::begin();
+        kept::begin();
         self.barriers.clear();
         self.verifier.clear();
         self.destroyed.clear();

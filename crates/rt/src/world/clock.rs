@@ -12,6 +12,7 @@ use crate::entry::native::native;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
 use crate::schedule::yields::give_way;
+use crate::world::kept::{Kept, change};
 use crate::{Rt, Runtime};
 
 /// When an execution begins, in seconds since 1970.
@@ -252,6 +253,23 @@ fn fills(rt: &mut Rt, to: Guest<u8>, len: usize) -> isize {
     rt.clock.fill(to, len)
 }
 
+stand_in! {
+    fn srand(rt, seed: u32) {
+        change(rt, Kept::Random);
+        native!(srand(seed: u32))
+    }
+
+    fn srandom(rt, seed: u32) {
+        change(rt, Kept::Random);
+        native!(srandom(seed: u32))
+    }
+
+    fn srand48(rt, seed: i64) {
+        change(rt, Kept::Random);
+        native!(srand48(seed: i64))
+    }
+}
+
 /// Functions of libc that return another number each time: what they keep is memory of their own, which is
 /// the same at the start of each execution, and not looked at when a thread seems to do the same again.
 macro_rules! random {
@@ -273,6 +291,11 @@ macro_rules! random {
         stand_in! {$(
             fn $name(rt $(, $arg: Guest<$t>)?) -> $r {
                 rt.threads.me_mut().spin.asks();
+                // Without an argument, it goes on in the sequence of all threads.
+                let own: &[&str] = &[$(stringify!($arg))?];
+                if own.is_empty() {
+                    change(rt, Kept::Random);
+                }
                 $(
                     // What was announced is done with what was read.
                     let call = rt.call();
