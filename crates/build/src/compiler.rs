@@ -330,7 +330,14 @@ const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcm
                      --wrap=__isoc23_strtoll,--wrap=__isoc23_strtoull,--wrap=atof,--wrap=strtod,\
                      --wrap=mempcpy,--wrap=memrchr,--wrap=strnlen,--wrap=strcasecmp,\
                      --wrap=strncasecmp,--wrap=strspn,--wrap=strcspn,--wrap=strpbrk,\
-                     --wrap=localtime_r,--wrap=gmtime_r";
+                     --wrap=localtime_r,--wrap=gmtime_r,\
+                     --wrap=strtoimax,--wrap=strtoumax,--wrap=__isoc23_strtoimax,\
+                     --wrap=__isoc23_strtoumax,--wrap=strtof,--wrap=frexp,--wrap=frexpf,\
+                     --wrap=modf,--wrap=modff,--wrap=sincos,--wrap=sincosf,--wrap=remquo,\
+                     --wrap=lgamma_r,--wrap=mktime,--wrap=timegm,--wrap=stat,--wrap=lstat,\
+                     --wrap=fstat,--wrap=fstatat,--wrap=stat64,--wrap=lstat64,--wrap=fstat64,\
+                     --wrap=fstatat64,--wrap=sigemptyset,--wrap=sigfillset,--wrap=sigaddset,\
+                     --wrap=sigdelset,--wrap=sigismember,--wrap=asprintf,--wrap=vasprintf";
 
 /// No function is exempt: an attribute that asks for it becomes one that means nothing here.
 const EXEMPTIONS: [&str; 4] = [

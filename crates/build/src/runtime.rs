@@ -23,6 +23,9 @@ static HEADER: &[u8] = include_bytes!("weakspot.h");
 /// That with functions of other checkers, under the name by which programs for GenMC ask for them.
 static VERIFIER: &[u8] = include_bytes!("genmc.h");
 
+/// That by which the functions of `std::string` are instrumented, under the name by which all of libstdc++ asks for its own.
+static STRINGS: &[u8] = include_bytes!("strings.h");
+
 /// What its file is called.
 pub const NAME: &str = "libweakspot_rt.so";
 
@@ -41,18 +44,20 @@ pub fn unpack() -> Result<PathBuf, String> {
 fn unpack_now() -> Result<PathBuf, String> {
     // Different versions do not get into each other's way.
     let mut hasher = DefaultHasher::new();
-    (library::LEN, library::SUM, HEADER, VERIFIER).hash(&mut hasher);
+    (library::LEN, library::SUM, HEADER, VERIFIER, STRINGS).hash(&mut hasher);
     let name = format!("runtime-{:016x}", hasher.finish());
     let folder = cache()?.join(name);
     // Others may run what was built with it.
     private(&folder, 0o755)?;
+    private(&folder.join("bits"), 0o755)?;
     let is_library =
         |bytes: &[u8]| bytes.len() == library::LEN && crc32fast::hash(bytes) == library::SUM;
     write_unless(is_library, &folder.join(NAME), || {
         miniz_oxide::inflate::decompress_to_vec(PACKED)
             .map_err(|e| format!("the runtime library of this program is damaged: {e}"))
     })?;
-    for (name, header) in [("weakspot.h", HEADER), ("genmc.h", VERIFIER)] {
+    let headers = [("weakspot.h", HEADER), ("genmc.h", VERIFIER), ("bits/c++config.h", STRINGS)];
+    for (name, header) in headers {
         write_unless(|bytes| bytes == header, &folder.join(name), || Ok(header.to_vec()))?;
     }
     Ok(folder)

@@ -20,7 +20,7 @@ use crate::explore::course::{Blocked, Contacts, Followed, add_contacts, add_coun
 use crate::explore::findings::{DOUBTED, Failure, Findings, Seen};
 use crate::explore::heard::Heard;
 use crate::explore::pieces::merged;
-use crate::facts::native;
+use crate::facts::native::{self, Silent};
 use crate::facts::symbols::Symbols;
 use crate::question::always_counts;
 use crate::{Campaign, Control, Ended, Error, Question, Result, Start, Strategy, Until};
@@ -96,11 +96,14 @@ impl Explored {
         merged(&self.shared[..seen.known.min(self.shared.len())])
     }
 
-    /// Functions of libc whose accesses are not seen are mentioned, if there was a second thread.
-    pub(crate) fn mention(&mut self, silent: &[&str]) {
-        if !silent.is_empty() && self.threads != 1 {
-            let names = silent.join(", ");
-            self.remarks.push(format!("what libc does to shared memory is not seen in: {names}"));
+    /// Functions of libraries whose accesses are not seen are mentioned, if there was a second thread.
+    pub(crate) fn mention(&mut self, silent: &Silent) {
+        for (library, names) in [("libc", &silent.libc), ("libstdc++", &silent.classes)] {
+            if !names.is_empty() && self.threads != 1 {
+                let names = names.join(", ");
+                self.remarks
+                    .push(format!("what {library} does to shared memory is not seen in: {names}"));
+            }
         }
     }
 

@@ -95,7 +95,7 @@ impl Campaign<'_> {
         explored.heed_unseen(&unseen);
         // Rust's library calls some of them, with memory that is not shared.
         let silent = self.facts.file.as_deref().filter(|_| !self.facts.rust);
-        explored.mention(&silent.map_or_else(Vec::new, facts::native::silent_functions));
+        explored.mention(&silent.map(facts::native::silent_functions).unwrap_or_default());
         judge::judge(self, &base, &explored)
     }
 }

@@ -117,8 +117,6 @@ pub(crate) struct Runtime {
     pub files: Files,
     /// A compare-and-swap is an update even if it fails.
     pub mixed_swaps: bool,
-    /// Where `strtok` goes on.
-    pub token: usize,
     /// Virtual time, and chance.
     pub clock: Clock,
     /// Who holds which locks.

@@ -892,13 +892,13 @@ fn functions_that_touch_shared_bytes() {
         plain store of 1 byte 1:plain load of 2 bytes
         plain store of 1 byte 1:plain load of 2 bytes
         plain store of 1 byte 1:plain load of 2 bytes
-        plain store of 1 byte 1:plain load of 2 bytes
-        plain store of 1 byte 1:plain load of 2 bytes
         plain store of 1 byte 1:plain load of 8 bytes
         plain load of 1 byte 1:plain store of 6 bytes
         plain store of 1 byte 1:plain store of 6 bytes
         plain load of 1 byte 1:plain store of 9 bytes
-        plain store of 1 byte 1:plain store of 9 bytes"#]]
+        plain store of 1 byte 1:plain store of 9 bytes
+        plain store of 1 byte 1:plain load of 2 bytes
+        plain store of 1 byte 1:plain load of 2 bytes"#]]
     .assert_eq(&all.join("\n"));
 }
 

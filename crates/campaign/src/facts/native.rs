@@ -115,35 +115,66 @@ pub(crate) fn unseen_in_libraries<'a>(files: impl Iterator<Item = &'a Path>) -> 
 }
 
 /// Functions of libc that read or write memory of the program, and are not among those that announce it.
-const SILENT: [&str; 56] = [
+const SILENT: [&str; 96] = [
     "asctime_r",
     "bsearch",
     "ctime_r",
+    "drand48_r",
     "fgetws",
     "fputws",
+    "frexpl",
     "fscanf",
-    "__isoc99_fscanf",
     "__isoc23_fscanf",
+    "__isoc99_fscanf",
+    "fstatvfs",
+    "__fxstat",
     "getcwd",
     "getdelim",
+    "gethostname",
     "getline",
+    "getpeername",
+    "getrlimit",
+    "getrusage",
+    "getsockname",
+    "getsockopt",
+    "hsearch_r",
     "iconv",
     "inet_ntop",
     "inet_pton",
+    "initstate_r",
+    "lfind",
+    "lgammaf_r",
+    "lsearch",
+    "__lxstat",
+    "mbrtowc",
+    "mbsrtowcs",
+    "mbstowcs",
     "memccpy",
     "memfrob",
     "memmem",
+    "modfl",
+    "qsort_r",
+    "random_r",
     "rawmemchr",
     "readlink",
     "realpath",
     "recvfrom",
     "recvmsg",
     "regexec",
+    "remquof",
     "scanf",
-    "__isoc99_scanf",
     "__isoc23_scanf",
+    "__isoc99_scanf",
     "sendmsg",
     "sendto",
+    "setbuf",
+    "setbuffer",
+    "setvbuf",
+    "sincosl",
+    "socketpair",
+    "srandom_r",
+    "statvfs",
+    "statx",
     "stpncpy",
     "strcasestr",
     "strchrnul",
@@ -154,11 +185,17 @@ const SILENT: [&str; 56] = [
     "strftime",
     "strptime",
     "strsep",
-    "strtof",
     "strtold",
     "strverscmp",
     "strxfrm",
     "swab",
+    "tdelete",
+    "tfind",
+    "times",
+    "tsearch",
+    "twalk",
+    "uname",
+    "wcrtomb",
     "wcscat",
     "wcschr",
     "wcscmp",
@@ -166,24 +203,55 @@ const SILENT: [&str; 56] = [
     "wcslen",
     "wcsncmp",
     "wcsncpy",
+    "wcsrtombs",
     "wcsstr",
+    "wcstombs",
     "wmemchr",
     "wmemcmp",
     "wmemcpy",
     "wmemmove",
     "wmemset",
+    "__xstat",
 ];
 
+/// Classes of libstdc++ whose objects are read and written by functions that are compiled into the library: how the names of
+/// these functions begin, and what the class is called.
+const SILENT_CLASSES: [(&str, &str); 9] = [
+    ("_ZNSt7__cxx1118basic_stringstream", "std::stringstream"),
+    ("_ZNSt7__cxx1119basic_ostringstream", "std::ostringstream"),
+    ("_ZNSt7__cxx1119basic_istringstream", "std::istringstream"),
+    ("_ZNSt7__cxx1115basic_stringbuf", "std::stringbuf"),
+    ("_ZNSt13basic_fstream", "std::fstream"),
+    ("_ZNSt14basic_ofstream", "std::ofstream"),
+    ("_ZNSt14basic_ifstream", "std::ifstream"),
+    ("_ZNSt10filesystem7__cxx114path", "std::filesystem::path"),
+    ("_ZNSt3pmr", "std::pmr"),
+];
+
+/// What a program calls that announces nothing.
+#[derive(Default)]
+pub(crate) struct Silent {
+    /// Functions of libc.
+    pub(crate) libc: Vec<&'static str>,
+    /// Classes of libstdc++.
+    pub(crate) classes: Vec<&'static str>,
+}
+
 /// Which of these a program calls, by name.
-pub(crate) fn silent_functions(program: &Path) -> Vec<&'static str> {
-    let Ok(bytes) = std::fs::read(program) else { return Vec::new() };
-    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+pub(crate) fn silent_functions(program: &Path) -> Silent {
+    let Ok(bytes) = std::fs::read(program) else { return Silent::default() };
+    let Ok(file) = object::File::parse(&*bytes) else { return Silent::default() };
     let wanted: HashSet<&[u8]> = file
         .dynamic_symbols()
         .filter(|s| s.is_undefined())
         .filter_map(|s| s.name_bytes().ok())
         .collect();
-    SILENT.into_iter().filter(|name| wanted.contains(name.as_bytes())).collect()
+    let begins = |with: &str| wanted.iter().any(|name| name.starts_with(with.as_bytes()));
+    let classes = SILENT_CLASSES.into_iter().filter(|(with, _)| begins(with));
+    Silent {
+        libc: SILENT.into_iter().filter(|name| wanted.contains(name.as_bytes())).collect(),
+        classes: classes.map(|(_, class)| class).collect(),
+    }
 }
 
 /// Whether a file wants functions of others whose names begin like this.
@@ -218,7 +286,8 @@ mod tests {
     #[test]
     fn functions_that_announce_nothing() {
         let own = silent_functions(Path::new("/proc/self/exe"));
-        assert!(own.contains(&"getcwd") && !own.contains(&"wcslen"), "{own:?}");
+        assert!(own.libc.contains(&"getcwd") && !own.libc.contains(&"wcslen"), "{:?}", own.libc);
+        assert!(own.classes.is_empty(), "{:?}", own.classes);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod cargo_rwlocks;
 mod cargo_sites;
 mod cargo_std;
 mod channels;
+mod containers;
 mod corpus_c;
 mod debugger;
 mod drawn;

@@ -23,6 +23,7 @@ variadic! {
     __wrap_dprintf => vdprintf, 2, "rdx";
     __wrap_sprintf => vsprintf, 2, "rdx";
     __wrap_snprintf => vsnprintf, 3, "rcx";
+    __wrap_asprintf => vasprintf, 2, "rdx";
     __wrap_sscanf => vsscanf, 2, "rdx";
     __wrap___isoc99_sscanf => vsscanf, 2, "rdx";
     __wrap___isoc23_sscanf => vsscanf, 2, "rdx";
@@ -34,6 +35,7 @@ entry! {
     __wrap_vdprintf => vdprintf;
     __wrap_vsprintf => vsprintf;
     __wrap_vsnprintf => vsnprintf;
+    __wrap_vasprintf => vasprintf;
     __wrap_vsscanf => vsscanf;
     __wrap___isoc99_vsscanf => vsscanf;
     __wrap___isoc23_vsscanf => vsscanf;
@@ -52,6 +54,7 @@ mod libcs {
         pub fn vfprintf(file: *mut u8, format: *const u8, list: *mut Arguments) -> c_int;
         pub fn vdprintf(fd: c_int, format: *const u8, list: *mut Arguments) -> c_int;
         pub fn vsnprintf(to: *mut u8, n: usize, format: *const u8, list: *mut Arguments) -> c_int;
+        pub fn vasprintf(to: *mut *mut u8, format: *const u8, list: *mut Arguments) -> c_int;
         pub fn __isoc99_vsscanf(from: *const u8, format: *const u8, list: *mut Arguments) -> c_int;
         pub fn fputs(text: *const u8, file: *mut u8) -> c_int;
         pub fn fgets(to: *mut u8, n: c_int, file: *mut u8) -> *mut u8;
@@ -153,6 +156,22 @@ extern "C" fn vsnprintf(to: Text, n: usize, format: Text, list: List) -> c_int {
     announce(to, put + 1, true, call);
     copy(to, text(made.as_ptr() as usize), put);
     after(to, put).set(0);
+    len
+}
+
+/// Prints into a new block, and stores where that is.
+extern "C" fn vasprintf(to: Guest<usize>, format: Text, list: List) -> c_int {
+    let call = latest();
+    printing(format, list, call);
+    let mut block = core::ptr::null_mut();
+    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`, and room for a pointer.
+    let len = unsafe { libcs::vasprintf(&raw mut block, format.pointer(), list.pointer()) };
+    if len >= 0 {
+        let new = text(block as usize);
+        announce(new, length(new, usize::MAX) + 1, true, call);
+        announce(text(to.addr()), size_of::<usize>(), true, call);
+        to.set(block as usize);
+    }
     len
 }
 

@@ -3,11 +3,12 @@
 //! The compiler makes calls of `__wrap_NAME` from those of `NAME`, so that libc's own can be used here.
 
 use core::ffi::{c_char, c_int};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::Rt;
 use crate::access::plain::access;
 use crate::entry::frame::{Call, entry, latest};
 use crate::entry::guest::{Area, Guest};
+use crate::{LIVE, Rt};
 
 entry! {
     __wrap_strcpy => strcpy;
@@ -38,6 +39,11 @@ entry! {
     __wrap_strtoull => strtoul;
     __wrap___isoc23_strtoll => strtol;
     __wrap___isoc23_strtoull => strtoul;
+    __wrap_strtoimax => strtol;
+    __wrap_strtoumax => strtoul;
+    __wrap___isoc23_strtoimax => strtol;
+    __wrap___isoc23_strtoumax => strtoul;
+    __wrap_strtof => strtof;
     __wrap_atof => atof;
     __wrap_strtod => strtod;
     __wrap_mempcpy => mempcpy;
@@ -363,22 +369,50 @@ extern "C" fn atof(text: Text) -> f64 {
     unsafe { libc::atof(text.pointer().cast()) }
 }
 
-extern "C" fn strtod(text: Text, end: usize) -> f64 {
+/// Stores where a number ends, if the program wants to know.
+fn ends(end: Guest<usize>, at: *mut c_char) {
+    if end.given().is_some() {
+        let call = latest();
+        // SAFETY: the program has the place of a pointer there.
+        announce(unsafe { Guest::at(end.addr()) }, size_of::<usize>(), true, call);
+        end.set(at as usize);
+    }
+}
+
+extern "C" fn strtod(text: Text, end: Guest<usize>) -> f64 {
     reads_fraction(text);
-    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libc::strtod(text.pointer().cast(), end as *mut *mut libc::c_char) }
+    let mut at = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string.
+    let number = unsafe { libc::strtod(text.pointer().cast(), &raw mut at) };
+    ends(end, at);
+    number
 }
 
-extern "C" fn strtol(text: Text, end: usize, base: c_int) -> i64 {
-    reads_number(text, base);
-    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libc::strtol(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
+extern "C" fn strtof(text: Text, end: Guest<usize>) -> f32 {
+    reads_fraction(text);
+    let mut at = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string.
+    let number = unsafe { libc::strtof(text.pointer().cast(), &raw mut at) };
+    ends(end, at);
+    number
 }
 
-extern "C" fn strtoul(text: Text, end: usize, base: c_int) -> u64 {
+extern "C" fn strtol(text: Text, end: Guest<usize>, base: c_int) -> i64 {
     reads_number(text, base);
-    // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libc::strtoul(text.pointer().cast(), end as *mut *mut libc::c_char, base) }
+    let mut at = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string.
+    let number = unsafe { libc::strtol(text.pointer().cast(), &raw mut at, base) };
+    ends(end, at);
+    number
+}
+
+extern "C" fn strtoul(text: Text, end: Guest<usize>, base: c_int) -> u64 {
+    reads_number(text, base);
+    let mut at = core::ptr::null_mut();
+    // SAFETY: the program says that it is a string.
+    let number = unsafe { libc::strtoul(text.pointer().cast(), &raw mut at, base) };
+    ends(end, at);
+    number
 }
 
 /// The next part of a text between some of the bytes `by`, which ends where one of them was; nothing if there is none. `rest` is
@@ -416,19 +450,22 @@ fn next_token(text: Text, by: Text, rest: &mut usize, call: Call) -> Text {
     begin
 }
 
+/// Where `strtok` goes on: one place for all threads, which is read and written like memory of the program. POSIX and
+/// C say that `strtok` need not avoid data races, and that of glibc does not.
+static POSITION: AtomicUsize = AtomicUsize::new(0);
+
+/// Before an execution.
+pub fn begin() {
+    POSITION.store(0, Ordering::Relaxed);
+}
+
 extern "C" fn strtok(text: Text, by: Text) -> Text {
-    // SAFETY: entered from the program, see `Rt::live`.
-    let Some(rt) = (unsafe { Rt::live() }) else {
+    if !LIVE.load(Ordering::Relaxed) {
         // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
         return found(unsafe { libc::strtok(text.pointer().cast(), by.pointer().cast()) });
-    };
-    let mut rest = rt.token;
-    let token = next_token(text, by, &mut rest, latest());
-    // SAFETY: the program still calls, and what is above borrows nothing of the runtime.
-    if let Some(mut rt) = unsafe { Rt::live() } {
-        rt.token = rest;
     }
-    token
+    // SAFETY: it has the size of a pointer, and may change at any time.
+    strtok_r(text, by, unsafe { Guest::at(POSITION.as_ptr() as usize) })
 }
 
 extern "C" fn strtok_r(text: Text, by: Text, kept: Guest<usize>) -> Text {

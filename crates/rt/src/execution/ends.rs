@@ -129,9 +129,15 @@ extern "C" fn exit_at_once(code: i32) {
     // SAFETY: entered from the program, see `Rt::live`.
     let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(code) };
     let pc = rt.pc();
-    settle(&mut rt);
-    end_with_code(&mut rt, code, pc);
-    finish(&mut rt, Ended::Over)
+    leave_at_once(&mut rt, code, pc)
+}
+
+/// The current thread ends the program without what was registered for the end. Others may have gone on before.
+fn leave_at_once(rt: &mut Rt, code: i32, pc: usize) -> ! {
+    settle(rt);
+    wait_for_others(rt);
+    end_with_code(rt, code, pc);
+    finish(rt, Ended::Over)
 }
 
 /// The program ends with this code: a failure if it is not 0 and codes matter.
@@ -169,6 +175,13 @@ stand_in! {
         leave(rt, code, pc)
     }
 
+    fn quick_exit(rt, code: i32) {
+        let pc = rt.pc();
+        settle(rt);
+        exits::quick_functions(rt);
+        leave_at_once(rt, code, pc)
+    }
+
     fn abort(rt) {
         let pc = rt.pc();
         let me = rt.threads.current();
@@ -197,5 +210,4 @@ stand_in! {
 entry! {
     _exit => exit_at_once;
     _Exit => exit_at_once;
-    quick_exit => exit_at_once;
 }

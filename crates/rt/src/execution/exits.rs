@@ -3,8 +3,7 @@
 use core::ffi::c_void;
 
 use crate::Rt;
-use crate::entry::frame::{entry, stand_in};
-use crate::entry::native::native;
+use crate::entry::frame::stand_in;
 use crate::sync::keys;
 
 /// A function to be called at the end of the program or of a thread.
@@ -26,6 +25,9 @@ pub struct Exits {
     registered: Vec<AtExit>,
     /// How many of them come from before `main`.
     before: usize,
+    /// The same for `quick_exit`.
+    quick: Vec<AtExit>,
+    quick_before: usize,
     /// Functions of the program's own table, which come after those.
     finishers: Vec<extern "C" fn()>,
     /// How many of these have not been called.
@@ -42,6 +44,8 @@ impl Exits {
         Exits {
             registered: Vec::new(),
             before: 0,
+            quick: Vec::new(),
+            quick_before: 0,
             finishers: Vec::new(),
             left: 0,
             leaving: false,
@@ -52,12 +56,24 @@ impl Exits {
     /// Those that are registered now come from before `main`.
     pub fn keep(&mut self) {
         self.before = self.registered.len();
+        self.quick_before = self.quick.len();
         self.finishers = finishers();
+    }
+
+    /// A function is to be called at the end.
+    pub fn register(&mut self, f: extern "C" fn(*mut c_void), arg: *mut c_void) {
+        self.registered.push(AtExit { f, arg });
+    }
+
+    /// The same for `quick_exit`.
+    pub fn register_quick(&mut self, f: extern "C" fn(*mut c_void)) {
+        self.quick.push(AtExit { f, arg: core::ptr::null_mut() });
     }
 
     /// Before an execution.
     pub fn clear(&mut self) {
         self.registered.truncate(self.before);
+        self.quick.truncate(self.quick_before);
         self.left = self.finishers.len();
         self.leaving = false;
         self.exiting = false;
@@ -90,6 +106,13 @@ pub fn program_functions(rt: &mut Rt) {
         rt.exits.left = left;
         let f = rt.exits.finishers[left];
         rt.run_program(|| f());
+    }
+}
+
+/// Calls what was registered for `quick_exit`.
+pub fn quick_functions(rt: &mut Rt) {
+    while let Some(f) = rt.exits.quick.pop() {
+        f.call(rt);
     }
 }
 
@@ -147,15 +170,6 @@ fn finishers() -> Vec<extern "C" fn()> {
     found
 }
 
-extern "C" fn at_exit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32 {
-    // SAFETY: entered from the program, see `Rt::live`.
-    let Some(mut rt) = (unsafe { Rt::home() }) else {
-        return native!(__cxa_atexit(f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void) -> i32);
-    };
-    rt.exits.registered.push(AtExit { f, arg });
-    0
-}
-
 stand_in! {
     fn __cxa_thread_atexit_impl(
         rt, f: extern "C" fn(*mut c_void), arg: *mut c_void, dso: *mut c_void,
@@ -164,8 +178,4 @@ stand_in! {
         rt.threads.me_mut().at_exit.push(AtExit { f, arg });
         0
     }
-}
-
-entry! {
-    __cxa_atexit => at_exit;
 }

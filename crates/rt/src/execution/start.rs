@@ -10,6 +10,7 @@ use weakspot_live::{Diverged, Ended, Plan};
 
 use crate::access::functions::{CHANNELS, Functions, TRANSACTIONS};
 use crate::access::sites::Sites;
+use crate::access::strings;
 use crate::access::traps::Traps;
 use crate::config;
 use crate::entry::frame::{entry, latest};
@@ -44,6 +45,7 @@ use crate::sync::words::Words;
 use crate::sys;
 use crate::world::clock::Clock;
 use crate::world::descriptors::{Descriptors, FAR, Outside};
+use crate::world::kept;
 use crate::world::stdio::Files;
 use crate::{Rt, Runtime};
 
@@ -156,7 +158,6 @@ fn prepare(text: &str, main: Main, argc: i32, argv: *mut *mut c_char) {
         wake_ups: WakeUps::new(),
         words: Words::new(),
         mixed_swaps: false,
-        token: 0,
         barriers: Barriers::default(),
         verifier: Verifier::default(),
         destroyed: Destroyed::new(),
@@ -416,7 +417,8 @@ impl Runtime {
         self.channels.clear();
         self.outside.handlers.begin();
         self.know_mixed_swaps();
-        self.token = 0;
+        strings::begin();
+        kept::begin();
         self.barriers.clear();
         self.verifier.clear();
         self.destroyed.clear();

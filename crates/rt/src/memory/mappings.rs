@@ -2,10 +2,14 @@
 
 use core::ffi::c_void;
 
+use weakspot_live::OpKind;
+
 use crate::Rt;
 use crate::entry::frame::{entry, stand_in};
+use crate::entry::guest::Area;
 use crate::entry::native::native;
 use crate::memory::heap;
+use crate::schedule::turns::{empty_all_buffers, step};
 use crate::sys;
 
 const PAGE: usize = 4096;
@@ -64,8 +68,43 @@ extern "C" fn map(addr: usize, len: usize, prot: i32, flags: i32, fd: i32, offse
     sys::to_c(got)
 }
 
+/// Bytes are about to be unmapped, or protected: a step like an update of those that other threads have touched. Their stores
+/// have reached memory by then, because the kernel interrupts them.
+fn about_to_go(rt: &mut Rt, addr: usize, len: usize) {
+    if rt.threads.alone() || len == 0 {
+        return;
+    }
+    // SAFETY: the program says that it has these bytes, and none of them are looked at here.
+    let area = |from: usize, to: usize| unsafe { Area::at(from, to - from) };
+    let all = area(addr, addr.saturating_add(len));
+    let me = rt.threads.current();
+    let touched = rt.shadow.free(me, all);
+    let all = match touched {
+        _ if !rt.config.filter || rt.has_buffered(all) => all,
+        None => return,
+        Some((from, to, news)) => {
+            if news {
+                rt.learn(from, to - from);
+            }
+            area(from, to)
+        }
+    };
+    let buffered = rt.stores_are_buffered();
+    loop {
+        if buffered {
+            empty_all_buffers(rt);
+        }
+        step(rt, all.op(OpKind::Update));
+        // Others may have stored in between.
+        if rt.threads.buffers_are_empty() {
+            return;
+        }
+    }
+}
+
 stand_in! {
     fn munmap(rt, addr: usize, len: usize) -> i32 {
+        about_to_go(rt, addr, len);
         if !rt.mappings.holds(addr, len) {
             // It was there before `main`.
             rt.outside.soil();
@@ -74,6 +113,7 @@ stand_in! {
     }
 
     fn mprotect(rt, addr: usize, len: usize, prot: i32) -> i32 {
+        about_to_go(rt, addr, len);
         if !rt.mappings.holds(addr, len) {
             rt.outside.soil();
         }
@@ -81,6 +121,7 @@ stand_in! {
     }
 
     fn mremap(rt, old: usize, len: usize, new: usize, flags: i32, to: usize) -> *mut c_void {
+        about_to_go(rt, old, len);
         let got = native!(mremap(old: usize, len: usize, new: usize, flags: i32, to: usize) -> *mut c_void);
         if got != libc::MAP_FAILED {
             rt.mappings.0.push((got as usize, new));

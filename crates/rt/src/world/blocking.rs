@@ -19,6 +19,7 @@ use crate::schedule::turns::wait;
 use crate::sys;
 use crate::world::clock::sleep_for;
 use crate::world::descriptors;
+use crate::world::kept::{Kept, look};
 use crate::{LIVE, Rt};
 
 /// All that goes through the kernel is one object to the strategy.
@@ -93,8 +94,16 @@ fn sent(rt: &mut Rt, fd: i32) {
     }
 }
 
+/// A call on a descriptor, which others may close. Standard streams are left alone.
+fn uses(rt: &mut Rt, fd: i32) {
+    if fd > 2 {
+        look(rt, Kept::Descriptor(fd));
+    }
+}
+
 /// Waits until a call on a descriptor would not block.
 fn ready(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
+    uses(rt, fd);
     if !descriptors::blocks(fd) {
         return;
     }
@@ -205,6 +214,7 @@ stand_in! {
     }
 
     fn pread(rt, fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize {
+        uses(rt, fd);
         receive(rt, to, len, |to| {
             native!(pread(fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize)
         })
@@ -212,6 +222,7 @@ stand_in! {
 
     fn pwrite(rt, fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize {
         let call = rt.call();
+        uses(rt, fd);
         access(rt, area(from, len), false, call);
         native!(pwrite(fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize)
     }

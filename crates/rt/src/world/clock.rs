@@ -12,6 +12,7 @@ use crate::entry::native::native;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::wait;
 use crate::schedule::yields::give_way;
+use crate::world::kept::{Kept, change};
 use crate::{Rt, Runtime};
 
 /// When an execution begins, in seconds since 1970.
@@ -141,6 +142,13 @@ fn remember(rt: &mut Rt) {
 
 type Time = Guest<libc::timespec>;
 
+/// How long the program wants to sleep, in nanoseconds: a step if others use the time.
+fn asked_span(rt: &mut Rt, t: Time) -> u64 {
+    let call = rt.call();
+    access(rt, t.area(), false, call);
+    span(t)
+}
+
 /// Nanoseconds.
 fn span(t: Time) -> u64 {
     let t = t.get();
@@ -203,23 +211,24 @@ stand_in! {
 
     fn nanosleep(rt, t: Time, left: Time) -> i32 {
         let _ = left;
-        sleep_for(rt, span(t));
+        let span = asked_span(rt, t);
+        sleep_for(rt, span);
         0
     }
 
     fn thrd_sleep(rt, t: Time, left: Time) -> i32 {
         let _ = left;
-        sleep_for(rt, span(t));
+        let span = asked_span(rt, t);
+        sleep_for(rt, span);
         0
     }
 
     fn clock_nanosleep(rt, id: i32, flags: i32, t: Time, left: Time) -> i32 {
         let _ = (id, left);
-        let span = if flags & libc::TIMER_ABSTIME != 0 {
-            span(t).saturating_sub((START * SECOND).saturating_add(rt.clock.now))
-        } else {
-            span(t)
-        };
+        let mut span = asked_span(rt, t);
+        if flags & libc::TIMER_ABSTIME != 0 {
+            span = span.saturating_sub((START * SECOND).saturating_add(rt.clock.now));
+        }
         sleep_for(rt, span);
         0
     }
@@ -244,10 +253,27 @@ fn fills(rt: &mut Rt, to: Guest<u8>, len: usize) -> isize {
     rt.clock.fill(to, len)
 }
 
+stand_in! {
+    fn srand(rt, seed: u32) {
+        change(rt, Kept::Random);
+        native!(srand(seed: u32))
+    }
+
+    fn srandom(rt, seed: u32) {
+        change(rt, Kept::Random);
+        native!(srandom(seed: u32))
+    }
+
+    fn srand48(rt, seed: i64) {
+        change(rt, Kept::Random);
+        native!(srand48(seed: i64))
+    }
+}
+
 /// Functions of libc that return another number each time: what they keep is memory of their own, which is
 /// the same at the start of each execution, and not looked at when a thread seems to do the same again.
 macro_rules! random {
-    ($($name:ident($($arg:ident: $t:ty)?) -> $r:ty;)*) => {
+    ($($name:ident($($arg:ident: Guest<$t:ty>)?) -> $r:ty;)*) => {
         /// Where they are in libc.
         mod libcs {
             use crate::entry::native::found;
@@ -263,9 +289,25 @@ macro_rules! random {
         }
 
         stand_in! {$(
-            fn $name(rt $(, $arg: $t)?) -> $r {
+            fn $name(rt $(, $arg: Guest<$t>)?) -> $r {
                 rt.threads.me_mut().spin.asks();
-                native!($name($($arg: $t)?) -> $r, libcs::$name())
+                // Without an argument, it goes on in the sequence of all threads.
+                let own: &[&str] = &[$(stringify!($arg))?];
+                if own.is_empty() {
+                    change(rt, Kept::Random);
+                }
+                $(
+                    // What was announced is done with what was read.
+                    let call = rt.call();
+                    access(rt, $arg.area(), false, call);
+                    let mut kept = $arg.get();
+                    access(rt, $arg.area(), true, call);
+                    let to = $arg;
+                    let $arg: *mut $t = &raw mut kept;
+                )?
+                let number = native!($name($($arg: *mut $t)?) -> $r, libcs::$name());
+                $(to.set(kept); let _ = $arg;)?
+                number
             }
         )*}
     };

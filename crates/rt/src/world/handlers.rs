@@ -11,6 +11,7 @@ use crate::entry::native::native;
 use crate::execution::crashes::is_caught;
 use crate::execution::ends::refuse;
 use crate::sys;
+use crate::world::kept::{Kept, change, look};
 
 /// How it was before `main`, of what the execution has changed.
 pub struct Handlers {
@@ -168,6 +169,7 @@ fn is_blocked(signal: i32) -> bool {
 /// The current thread sends a signal to itself. While the kernel runs a handler, its signal is blocked for all threads, because to the
 /// kernel ours are one. So the handler is called, which is over before this returns, too.
 pub fn raise_own(rt: &mut Rt, signal: i32) -> i32 {
+    look(rt, Kept::Handlers);
     let mut action: Action = [0; 4];
     let known = ask_action(signal, null(), &raw mut action);
     let [handler, flags, ..] = action;
@@ -210,7 +212,10 @@ stand_in! {
     /// The program's own handlers of crashes would hide them.
     fn sigaction(rt, signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32 {
         let new = if is_caught(signal) { Guest::null() } else { new };
-        if new.given().is_some() {
+        if new.given().is_none() {
+            look(rt, Kept::Handlers);
+        } else {
+            change(rt, Kept::Handlers);
             rt.outside.handlers.keep_action(signal);
         }
         native!(sigaction(signal: i32, new: Guest<libc::sigaction>, old: Guest<libc::sigaction>) -> i32)
@@ -220,6 +225,7 @@ stand_in! {
         if is_caught(signal) {
             return libc::SIG_DFL;
         }
+        change(rt, Kept::Handlers);
         rt.outside.handlers.keep_action(signal);
         native!(signal(signal: i32, handler: usize) -> usize)
     }

@@ -2,11 +2,14 @@
 //! that start other programs.
 
 use crate::Rt;
+use crate::access::plain::access;
 use crate::entry::frame::{entry, stand_in};
+use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::execution::ends::{refuse, refused};
 use crate::sys;
 use crate::world::descriptors::FAR;
+use crate::world::kept::{Kept, change, look};
 
 macro_rules! soils {
     ($($name:ident)*) => {
@@ -81,6 +84,7 @@ extern "C" fn vfork_as_fork() -> isize {
 /// Closes all descriptors from the first to the last.
 fn close_range_of(rt: &mut Rt, first: u32, last: u32, flags: i32) -> i32 {
     rt.outside.soil();
+    change(rt, Kept::Descriptors);
     let last = last.min(FAR as u32 - 1);
     native!(close_range(first: u32, last: u32, flags: i32) -> i32)
 }
@@ -92,6 +96,7 @@ stand_in! {
         if !rt.outside.may_change(fd) {
             return bad_descriptor();
         }
+        change(rt, Kept::Descriptor(fd));
         native!(close(fd: i32) -> i32)
     }
 
@@ -107,6 +112,7 @@ stand_in! {
         if !rt.outside.may_change(to) {
             return bad_descriptor();
         }
+        duplicates(rt, from, to);
         native!(dup2(from: i32, to: i32) -> i32)
     }
 
@@ -114,8 +120,84 @@ stand_in! {
         if !rt.outside.may_change(to) {
             return bad_descriptor();
         }
+        duplicates(rt, from, to);
         native!(dup3(from: i32, to: i32, flags: i32) -> i32)
     }
+
+    fn dup(rt, fd: i32) -> i32 {
+        change(rt, Kept::Descriptors);
+        native!(dup(fd: i32) -> i32)
+    }
+
+    fn fcntl(rt, fd: i32, command: i32, argument: usize) -> i32 {
+        controls(rt, fd, command);
+        native!(fcntl(fd: i32, command: i32, argument: usize) -> i32)
+    }
+
+    fn fcntl64(rt, fd: i32, command: i32, argument: usize) -> i32 {
+        controls(rt, fd, command);
+        native!(fcntl64(fd: i32, command: i32, argument: usize) -> i32)
+    }
+
+    fn pipe(rt, ends: Guest<[i32; 2]>) -> i32 {
+        pipe_with(rt, ends, 0)
+    }
+
+    fn pipe2(rt, ends: Guest<[i32; 2]>, flags: i32) -> i32 {
+        pipe_with(rt, ends, flags)
+    }
+}
+
+/// Both ends of a new pipe, which are stored where the program says.
+fn pipe_with(rt: &mut Rt, ends: Guest<[i32; 2]>, flags: i32) -> i32 {
+    let call = rt.call();
+    change(rt, Kept::Descriptors);
+    let mut new = [0; 2];
+    let both: *mut [i32; 2] = &raw mut new;
+    let answer = native!(pipe2(both: *mut [i32; 2], flags: i32) -> i32);
+    if answer == 0 {
+        access(rt, ends.area(), true, call);
+        ends.set(new);
+    }
+    answer
+}
+
+/// Asks something about a descriptor, or makes another one.
+fn controls(rt: &mut Rt, fd: i32, command: i32) {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => change(rt, Kept::Descriptors),
+        _ => look(rt, Kept::Descriptor(fd)),
+    }
+}
+
+/// A descriptor becomes the same as another one.
+fn duplicates(rt: &mut Rt, from: i32, to: i32) {
+    look(rt, Kept::Descriptor(from));
+    change(rt, Kept::Descriptor(to));
+}
+
+macro_rules! opens {
+    ($($name:ident)*) => {
+        stand_in! {$(
+            /// It gets the lowest descriptor that is free. Only the first four arguments matter.
+            fn $name(rt, a: usize, b: usize, c: usize, d: usize) -> i32 {
+                change(rt, Kept::Descriptors);
+                native!($name(a: usize, b: usize, c: usize, d: usize) -> i32)
+            }
+        )*}
+    };
+}
+
+opens! {
+    open
+    open64
+    openat
+    openat64
+    creat
+    socket
+    eventfd
+    epoll_create1
+    memfd_create
 }
 
 fn bad_descriptor() -> i32 {

@@ -231,6 +231,57 @@ int main() {
     }
 }
 
+/// What is registered for `quick_exit` is called by it, the last one first, natively and under control.
+#[test]
+fn functions_for_a_quick_exit() {
+    let source = "#include <stdlib.h>
+static int n = 1;
+static void last(void) { _Exit(n); }
+static void first(void) { n = 7; }
+static void never(void) { _Exit(2); }
+int main(void) {
+    atexit(never);
+    at_quick_exit(last);
+    at_quick_exit(first);
+    quick_exit(0);
+}
+";
+    let (out, code) = explore("quick.c", source, &["-q", "--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("exit at"), "{out}");
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("failures/quick");
+    let status = std::process::Command::new(program).status().expect("it runs");
+    assert_eq!(status.code(), Some(7));
+}
+
+/// Who ends the program at once may do so at any time: what others do before that is looked at.
+#[test]
+fn an_exit_at_once_that_comes_late() {
+    for (name, ends) in [("ends.c", "_exit(0)"), ("ends_quickly.c", "quick_exit(0)")] {
+        let source = format!(
+            "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+static atomic_int x;
+static void *p(void *a) {{ x = 1; {ends}; return a; }}
+static void *q(void *a) {{ assert(!x); return a; }}
+int main(void) {{
+    pthread_t a, b;
+    pthread_create(&a, 0, p, 0);
+    pthread_create(&b, 0, q, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+}}
+"
+        );
+        let (out, code) = explore(name, &source, &["-q", "--model", "tso"]);
+        assert_eq!(code, Some(1), "{name}: {out}");
+        assert!(out.contains("assertion at"), "{name}: {out}");
+    }
+}
+
 /// Two threads take two locks in different orders; others wait for whatever there is to wait for.
 const STUCK: &str = "#include <pthread.h>
 #include <semaphore.h>

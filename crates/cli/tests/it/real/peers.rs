@@ -395,7 +395,12 @@ fn what_libc_stores() {
     let before = "#include <string.h>
 #include <time.h>
 #include <sys/time.h>
+#include <sys/stat.h>
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
 void *got; struct timespec now; struct timeval day; time_t seconds; char text[8] = \"a,b\", *rest; int array[3] = {3, 2, 1}; atomic_int sink;
+int exponent, ends[2]; double whole; unsigned seed; unsigned short seeds[3]; struct stat file; sigset_t set; struct tm fields;
 int compare(const void *a, const void *b) { return *(int *)a - *(int *)b; }
 void *five(void *a) { return (void *)5; }";
     for (name, stores, looks, failure) in [
@@ -406,6 +411,19 @@ void *five(void *a) { return (void *)5; }";
         ("stores_sorted", "qsort(array, 3, 4, compare);", "array[2]", true),
         ("stores_token", "strtok(text, \",\");", "text[1]", true),
         ("stores_token_not", "strtok(text, \",\");", "text[3]", false),
+        ("stores_tokens_of_both", "char own[] = \"a b\"; strtok(own, \" \");", "strtok(text, \",\")", true),
+        ("stores_exponent", "frexp(8, &exponent);", "exponent", true),
+        ("stores_whole", "modf(1.5, &whole);", "whole", true),
+        ("stores_seed", "rand_r(&seed);", "seed", true),
+        ("stores_seeds", "nrand48(seeds);", "seeds[1]", true),
+        ("stores_file", "stat(\"/\", &file);", "file.st_size", true),
+        ("stores_signal", "sigaddset(&set, SIGUSR1);", "sigismember(&set, SIGUSR2)", true),
+        ("stores_signal_not", "sigismember(&set, SIGUSR1);", "sigismember(&set, SIGUSR2)", false),
+        ("stores_fields", "mktime(&fields);", "fields.tm_wday", true),
+        ("stores_printed", "asprintf(&rest, \"%d\", 1);", "rest", true),
+        ("stores_end", "strtol(text, &rest, 10);", "rest", true),
+        ("stores_pipe", "pipe(ends);", "ends[1]", true),
+        ("stores_sleep", "now.tv_nsec = 1;", "nanosleep(&now, 0)", true),
         ("stores_token_r", "strtok_r(text, \",\", &rest);", "rest", true),
         ("stores_own", "int own[3] = {3, 2, 1}; qsort(own, 3, 4, compare); assert(own[0] == 1 && own[2] == 3);", "array[0]", false),
         (
@@ -420,6 +438,86 @@ void *five(void *a) { return (void *)5; }";
         let (out, code) = explore(name, &source, &["-q", "--strategy", "dpor"]);
         assert_eq!(code, Some(i32::from(failure)), "{name}: {out}");
         assert_eq!(out.contains("data-race"), failure, "{name}: {out}");
+    }
+}
+
+/// What libc and the kernel keep once for all threads is used in all orders.
+#[test]
+fn what_is_kept_once() {
+    let before = "#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+void nothing(void) {} void handle(int n) { (void)n; } struct sigaction old; char byte;";
+    for (name, p, q, executions) in [
+        ("kept_random", "rand();", "random();", "(2 executions"),
+        ("kept_seed", "srand(1);", "rand();", "(2 executions"),
+        ("kept_seed_own", "unsigned own = 1; rand_r(&own);", "rand();", "(1 execution "),
+        ("kept_variable", "setenv(\"A\", \"1\", 1);", "getenv(\"A\");", "(2 executions"),
+        ("kept_variables", "getenv(\"B\");", "getenv(\"A\");", "(1 execution "),
+        ("kept_exits", "atexit(nothing);", "at_quick_exit(nothing);", "(2 executions"),
+        ("kept_open", "open(\"/dev/null\", 0);", "open(\"/dev/zero\", 0);", "(2 executions"),
+        ("kept_closed", "close(50);", "read(50, &byte, 1);", "(2 executions"),
+        ("kept_closed_other", "close(51);", "read(50, &byte, 1);", "(1 execution "),
+        // First the one that is copied is looked at.
+        ("kept_copied", "dup2(0, 50);", "dup(0);", "(3 executions"),
+        (
+            "kept_handler",
+            "signal(SIGUSR1, handle);",
+            "sigaction(SIGUSR1, 0, &old);",
+            "(2 executions",
+        ),
+    ] {
+        // What comes before and after takes no step, whatever that does.
+        let source = program(before, p, q);
+        let (out, code) = explore(name, &source, &["-q", "--model", "tso", "--strategy", "dpor"]);
+        assert_eq!(code, Some(0), "{name}: {out}");
+        assert!(out.contains(executions), "{name}: {out}");
+    }
+    // None of it is a fence.
+    let both = |own: &str, other: &str| {
+        format!(
+            "atomic_store_explicit(&{own}, 1, memory_order_relaxed); rand();
+             seen_by_{own} = atomic_load_explicit(&{other}, memory_order_relaxed);"
+        )
+    };
+    let before = "atomic_int x, y; int seen_by_x, seen_by_y;
+__attribute__((destructor)) void end(void) { assert(seen_by_x || seen_by_y); }";
+    let source = program(before, &both("x", "y"), &both("y", "x"));
+    let (out, code) = explore("kept_no_fence", &source, &["-q", "--model", "tso"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("SC: no execution fails") && out.contains("TSO: fails"), "{out}");
+}
+
+/// Memory goes while another thread uses it, which crashes if it comes too late. What it has stored before is there, also with buffers.
+#[test]
+fn what_is_unmapped() {
+    for (name, gone, failure) in [
+        ("unmapped", "munmap(page, 4096);", true),
+        ("protected", "mprotect(page, 4096, PROT_READ);", true),
+        ("unmapped_later", "pthread_join(b, 0); munmap(page, 4096); return 0;", false),
+    ] {
+        let source = format!(
+            "#include <pthread.h>
+#include <sys/mman.h>
+static int *page;
+static void *q(void *a) {{ page[3] = 1; return a; }}
+int main(void) {{
+    pthread_t b;
+    page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_create(&b, 0, q, 0);
+    {gone}
+    pthread_join(b, 0);
+    return 0;
+}}
+"
+        );
+        let (out, code) = explore(name, &source, &["-q", "--model", "tso"]);
+        assert_eq!(code, Some(i32::from(failure)), "{name}: {out}");
+        assert_eq!(out.contains("crash at"), failure, "{name}: {out}");
+        // With buffers by chance: not all orders are explored.
+        let by_chance = ["-q", "--under", "tso", "--strategy", "random", "--executions", "60"];
+        let (out, _) = explore(name, &source, &by_chance);
+        assert_eq!(out.contains("crash at"), failure, "{name}: {out}");
     }
 }
 
