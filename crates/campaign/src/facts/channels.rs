@@ -1,5 +1,6 @@
-//! The loops in which channels of Rust's standard library wait for another thread. They are generic, so that
-//! they are compiled and instrumented with the program, and they count how often they went round, which
+//! Channels of Rust's standard library: the functions that are their operations, which the runtime library lets come one after
+//! the other, and the loops in which they wait for another thread. They are generic, so that
+//! they are compiled and instrumented with the program. Loops count how often they went round, which
 //! decides nothing but how long they wait: the runtime library is told which calls are in them, so that it does
 //! not take the count for something that ends them.
 
@@ -26,12 +27,7 @@ pub(crate) fn waits(program: &Path) -> Result<Vec<(u64, u64)>> {
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
     let mut calls = Vec::new();
-    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
-        let Ok(name) = symbol.name() else { continue };
-        // Others have it in the names of their types.
-        if !name.contains(MANGLED) || !is_channel(&addr2line::demangle_auto(name.into(), None)) {
-            continue;
-        }
+    for symbol in functions(&file, &[MANGLED], is_channel) {
         let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
         let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
         let Some(code) = code.flatten() else { continue };
@@ -60,17 +56,26 @@ pub(crate) fn operations(program: &Path) -> Result<Vec<(u64, u64)>> {
     let bytes = std::fs::read(program).map_err(unread(program))?;
     let file = object::File::parse(&*bytes).map_err(unread(program))?;
     let base = file.segments().map(|segment| segment.address()).min().unwrap_or(0);
-    let mut found = Vec::new();
-    for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
-        let Ok(name) = symbol.name() else { continue };
-        let may_be = MANGLED_ENDS.iter().any(|channel| name.contains(channel));
-        if may_be && is_operation(&addr2line::demangle_auto(name.into(), None)) {
-            found.push((symbol.address() - base, symbol.size()));
-        }
-    }
+    let operations = functions(&file, &MANGLED_ENDS, is_operation);
+    let mut found: Vec<(u64, u64)> =
+        operations.map(|symbol| (symbol.address() - base, symbol.size())).collect();
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// Functions that are of a kind by their names, which have one of these parts as compilers write them. Others have them in the
+/// names of their types.
+fn functions<'f>(
+    file: &'f object::File<'f>,
+    mangled: &'f [&str],
+    is: fn(&str) -> bool,
+) -> impl Iterator<Item = object::Symbol<'f, 'f>> {
+    let code = file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0);
+    code.filter(move |symbol| {
+        let name = symbol.name().ok().filter(|name| mangled.iter().any(|part| name.contains(part)));
+        name.is_some_and(|name| is(&addr2line::demangle_auto(name.into(), None)))
+    })
 }
 
 /// Types whose methods are operations, and the methods.

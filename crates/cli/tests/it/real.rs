@@ -21,3 +21,4 @@ mod races;
 pub(crate) mod run;
 mod run_witness;
 mod shown;
+mod verifier;

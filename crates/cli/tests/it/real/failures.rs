@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::real::run::two;
 use crate::run;
 
 /// Compiles a program and explores it; what is said, and the exit code.
@@ -258,24 +259,8 @@ int main(void) {
 #[test]
 fn an_exit_at_once_that_comes_late() {
     for (name, ends) in [("ends.c", "_exit(0)"), ("ends_quickly.c", "quick_exit(0)")] {
-        let source = format!(
-            "#include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <unistd.h>
-static atomic_int x;
-static void *p(void *a) {{ x = 1; {ends}; return a; }}
-static void *q(void *a) {{ assert(!x); return a; }}
-int main(void) {{
-    pthread_t a, b;
-    pthread_create(&a, 0, p, 0);
-    pthread_create(&b, 0, q, 0);
-    pthread_join(a, 0);
-    pthread_join(b, 0);
-}}
-"
-        );
+        let front = "#include <stdatomic.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic atomic_int x;";
+        let source = two(front, &format!("x = 1; {ends};"), "assert(!x);", "1");
         let (out, code) = explore(name, &source, &["-q", "--model", "tso"]);
         assert_eq!(code, Some(1), "{name}: {out}");
         assert!(out.contains("assertion at"), "{name}: {out}");
