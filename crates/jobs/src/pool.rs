@@ -207,9 +207,9 @@ pub(crate) fn print_all<I: Named, T: Send>(
     {
         output::write(path, objects)?;
     } else if let Some(path) = &shared.report {
-        let command = std::iter::once("weakspot".to_owned()).chain(std::env::args().skip(1));
-        let command: Vec<String> = command.collect();
-        let command = shlex::try_join(command.iter().map(String::as_str))?;
+        let typed = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let command: Vec<String> = std::iter::once("weakspot".to_owned()).chain(typed).collect();
+        let command = weakspot_report::typed(&command);
         output::write(path, page(&TOOL, &command, &objects, &sources(&objects)))?;
     }
     Ok((exit, results))

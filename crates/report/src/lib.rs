@@ -82,6 +82,7 @@ pub use text::diagnostic::{Severity, failure_diagnostic, render};
 pub use text::diff::unified_diff;
 pub use text::fit::fit_lines;
 pub use text::limit::limit_text;
+pub use text::shell::typed;
 pub use text::show::plain;
 pub use text::table::{Style, paragraph};
 pub use transactional::{AskedModel, TxnHistoryAnswer, TxnHistoryAnswers, txn_model_name};

@@ -2,6 +2,7 @@
 //! objects that `--format json` writes, the sources that they are about, and a script that shows them.
 
 use crate::json::Tool;
+use crate::text::shell::typed;
 
 /// The parts of the script, each of which uses those before it.
 const SCRIPT: [&str; 8] = [
@@ -54,8 +55,7 @@ pub fn page_to_ask(tool: &Tool, examples: &[&str], files: &[String]) -> String {
         "AGAIN" => {
             // The examples are there without being named.
             let words = ["weakspot", "serve"].into_iter().chain(files.iter().map(String::as_str));
-            // No word of a command line has a zero byte, which is all that cannot be quoted.
-            again(tool, &shlex::try_join(words).unwrap_or_default())
+            again(tool, &typed(&words.collect::<Vec<_>>()))
         }
         _ => String::new(),
     })

@@ -8,5 +8,6 @@ pub(crate) mod diff;
 pub(crate) mod fit;
 pub(crate) mod folding;
 pub(crate) mod limit;
+pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod table;

@@ -18,7 +18,7 @@ use weakspot_report::{
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
     RealWait, Run, RunEnd, RunValues, StepKind, Style, accepted_text, advisory_text, failures_json,
     failures_text, of_steps, real_advice_json, real_advice_text, real_json, real_statistics,
-    real_text, unified_diff, unserializable_json, unserializable_text,
+    real_text, typed, unified_diff, unserializable_json, unserializable_text,
 };
 
 use super::{Outcome, Subject, question};
@@ -63,8 +63,8 @@ fn show_as(
     }
     let options = options(args, args.under, found.fork);
     let command = question::command(subject, &options);
-    let target = question::typed(&subject.target);
-    let kept_target = question::typed(&subject.kept_target);
+    let target = typed(&subject.target);
+    let kept_target = typed(&subject.kept_target);
     let shared = &args.shared;
     let look = Look { args, number, subject, json, style: style(shared), fork: found.fork };
     let cut_off = found.cut_off.as_ref().filter(|(seen, _)| !seen.schedule.is_empty());

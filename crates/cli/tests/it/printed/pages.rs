@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::{run, weakspot};
+use crate::{root, run, weakspot};
 
 /// The objects in the page that a command writes.
 fn objects(name: &str, args: &[&str]) -> Vec<Value> {
@@ -51,6 +51,24 @@ fn litmus_tests_have_states_and_runs() {
     let page = objects("states", &["litmus", "--model", "tso", "corpus/litmus/SB.litmus"]);
     assert_eq!(page[0]["outcomes"].as_array().map(Vec::len), Some(4));
     assert!(page[0]["run"]["steps"].is_array(), "{page:?}");
+}
+
+/// Names of files are bytes, and a page is text, the command that made it included.
+#[cfg(unix)]
+#[test]
+fn names_need_not_be_text() {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(std::ffi::OsString::from_vec(b"it's\xff.litmus".to_vec()));
+    std::fs::copy(root().join("corpus/litmus/SB.litmus"), &file).expect("copied");
+    let page = folder.path().join("page.html");
+    let args = ["litmus", "--model", "tso", "-q", "--report"];
+    let output = weakspot().args(args).arg(&page).arg(&file).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Again by <code>weakspot litmus --model tso -q"), "{page}");
+    assert!(page.contains("it's\u{fffd}.litmus\""), "{page}");
 }
 
 /// How an exploration went: every execution has its preemptions, and lines that something orders are not
