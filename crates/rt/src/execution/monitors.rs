@@ -120,6 +120,9 @@ impl Runtime {
         if op.kind == OpKind::Join && op.len == 0 {
             self.said.joined(t, op.addr as usize);
         }
+        if op.kind == OpKind::Write || op.waits() {
+            self.threads.get_mut(t).has_stored = op.kind == OpKind::Write;
+        }
         let step = Step { thread: t as u16, op, order, at: pc as u64 };
         let seen = Step { op: Op { kind: seen, ..op }, ..step };
         if let Some(watch) = &mut self.monitors.watch {

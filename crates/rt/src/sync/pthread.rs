@@ -3,8 +3,9 @@
 use core::ffi::c_void;
 
 use weakspot_live::wire::Awaited;
-use weakspot_live::{Op, OpKind, Order};
+use weakspot_live::{Op, OpKind, Order, Sync};
 
+use crate::access::pending::settle;
 use crate::access::plain::{access, read_step};
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::{Guest, Question};
@@ -65,6 +66,7 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
     if t == rt.threads.current() {
         return Err(libc::EDEADLK);
     }
+    fence(rt, pc);
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
     rt.threads.me_mut().awaits = Some(Awaited::End);
     wait(rt, op, Until::Known(is_over, t), Patience::Endless);
@@ -89,8 +91,23 @@ fn not_joinable(rt: &mut Rt, t: usize, pc: usize) -> i32 {
     libc::EINVAL
 }
 
+/// Says of a thread who waits for it, which glibc does by a locked instruction: what the current thread has stored does not wait any
+/// longer. That orders no accesses.
+fn fence(rt: &mut Rt, pc: usize) {
+    settle(rt);
+    if rt.threads.me_mut().has_stored {
+        let op = Op::plain(OpKind::Fence);
+        if rt.scheduler.buffered() {
+            step(rt, op);
+        }
+        rt.record(Event::new(op, Order::Plain, pc).orders(Sync::Nothing));
+    }
+}
+
 /// Nobody will wait for a thread.
-pub fn detach(rt: &mut Runtime, handle: usize) -> i32 {
+pub fn detach(rt: &mut Rt, handle: usize) -> i32 {
+    let pc = rt.pc();
+    fence(rt, pc);
     let Some(t) = rt.number(handle) else { return libc::ESRCH };
     let thread = rt.threads.get_mut(t);
     if !thread.joinable() {
