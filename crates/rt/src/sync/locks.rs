@@ -72,7 +72,10 @@ pub(super) fn wait_for(
     if !rt.threads.alone() {
         begin_to_wait(rt, op.addr as usize);
         settle(rt);
-        rt.spins(call, Area::place(op.addr as usize), 0);
+        let timed = patience == Patience::Timed;
+        // Who tries for some time again and again goes on when the lock is free.
+        let seen = if timed { area_of(op) } else { Area::place(op.addr as usize) };
+        rt.spins(call, seen, 0);
     }
     rt.threads.me_mut().awaits = Some(Awaited::Lock);
     let got = wait(rt, op, Until::Object(free), patience);

@@ -158,21 +158,6 @@ static void *waiter(void *a) {
     }
 }
 
-/// Who wakes others again and again until one of them goes on waits for that one.
-#[test]
-fn a_loop_that_wakes_until_somebody_goes_on() {
-    let front = "static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static volatile int done;";
-    let waits =
-        "pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); done = 1;";
-    let source = two(front, waits, "while (!done) pthread_cond_signal(&c);", "done");
-    for how in [&["--model", "tso"][..], &["--under", "tso"], &["--under", "pso"]] {
-        let (out, code) = explore("wakes_on", &source, how);
-        assert_eq!(code, Some(0), "{how:?}: {out}");
-    }
-}
-
 /// An attempt that comes first succeeds, and then it waits for the buffer, although it did not where it failed.
 #[test]
 fn an_attempt_that_would_have_succeeded_earlier() {
