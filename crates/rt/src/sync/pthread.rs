@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use weakspot_live::wire::Awaited;
-use weakspot_live::{Op, OpKind, Order, Sync};
+use weakspot_live::{Op, OpKind, Order};
 
 use crate::access::pending::settle;
 use crate::access::plain::{access, read_step};
@@ -91,16 +91,15 @@ fn not_joinable(rt: &mut Rt, t: usize, pc: usize) -> i32 {
     libc::EINVAL
 }
 
-/// Says of a thread who waits for it, which glibc does by a locked instruction: what the current thread has stored does not wait any
-/// longer. That orders no accesses.
+/// The current thread says of another one who waits for its end, which glibc does by a locked instruction: what it has stored does not
+/// wait any longer.
 fn fence(rt: &mut Rt, pc: usize) {
     settle(rt);
     if rt.threads.me_mut().has_stored {
-        let op = Op::plain(OpKind::Fence);
         if rt.scheduler.buffered() {
-            step(rt, op);
+            step(rt, Op::plain(OpKind::Fence));
         }
-        rt.record(Event::new(op, Order::Plain, pc).orders(Sync::Nothing));
+        rt.fence_for_monitors(pc);
     }
 }
 
