@@ -17,7 +17,7 @@ use weakspot_live::wire::{Config, GIVES_WAY, HANGS, Message, TOO_LONG, TOO_MUCH}
 use weakspot_live::{Choices, Plan};
 
 use crate::explore::course::{Blocked, Contacts, Followed, add_contacts, add_counts, lines};
-use crate::explore::findings::{DOUBTED, Failure, Findings, Seen};
+use crate::explore::findings::{DOUBTED, Failure, Findings, RACE, Seen};
 use crate::explore::heard::Heard;
 use crate::explore::pieces::merged;
 use crate::facts::native::{self, Silent};
@@ -586,7 +586,7 @@ impl Exploration<'_> {
             // Where everything was explored when the stop came, nothing is missing.
             (Ended::Stopped, how) if how != Some("complete") => Some(Limit::Interrupted),
             (Ended::Heard, _) if heard.is_enough(self.until) => Some(match self.until {
-                Until::Found { .. } => Limit::Finding(executions),
+                Until::Found { .. } | Until::Failed => Limit::Finding(executions),
                 Until::End | Until::Overtaken => Limit::Executions(executions),
             }),
             (Ended::Heard, None) if self.leaves_time(heard) => Some(Limit::Time(timeout / 2)),
@@ -631,6 +631,7 @@ impl Exploration<'_> {
             Until::Found { advice } => {
                 overtakings.iter().any(|o| advice || always_counts(o.model)) || !failures.is_empty()
             }
+            Until::Failed => failures.iter().any(|failure| failure.kind != RACE),
             Until::Overtaken => !overtakings.is_empty(),
         }
     }

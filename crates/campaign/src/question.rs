@@ -40,7 +40,7 @@ pub struct Question {
     pub codes: bool,
     /// Whether freed memory is given out again.
     pub reuse: bool,
-    /// Whether data races are failures. They are looked for under SC.
+    /// Whether data races are failures.
     pub races: bool,
     /// Which transactions are watched, if any.
     pub transactions: Option<Marks>,
@@ -126,6 +126,8 @@ pub enum Until {
         /// Whether a finding that is only advice is enough.
         advice: bool,
     },
+    /// Until an execution fails, otherwise than by a data race, after which it goes on.
+    Failed,
     /// Until an access overtakes a store.
     Overtaken,
 }

@@ -10,7 +10,7 @@ mod executions;
 mod random;
 
 pub use executions::{ReadsFrom, Steps, Visit, all_executions, canonical, reads_from, run, traces};
-pub use random::{SystemSize, random_system, shrink_system};
+pub use random::{SystemSize, attempt, random_system, shrink_system};
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub enum Instr {
     Await(Bytes, u8),
     /// Takes one from this semaphore, which is a lock if it begins with 1.
     Lock(u8),
+    /// Takes one from this semaphore if there is one, and reads whether there was. If not, it has only looked.
+    Try(u8),
     /// Sets the semaphore to 1.
     Unlock(u8),
     /// Adds 1 to the semaphore.
@@ -164,7 +166,9 @@ impl System {
 
     fn semaphores(&self) -> usize {
         let numbers = self.threads.iter().flatten().map(|instr| match *instr {
-            Instr::Lock(s) | Instr::Unlock(s) | Instr::Post(s) => usize::from(s) + 1,
+            Instr::Lock(s) | Instr::Try(s) | Instr::Unlock(s) | Instr::Post(s) => {
+                usize::from(s) + 1
+            }
             Instr::Share(s) | Instr::Unshare(s) => usize::from(s) + 1,
             Instr::Claim(s) | Instr::Unclaim(s) => usize::from(s) + 1,
             _ => 0,
@@ -253,8 +257,9 @@ impl State {
             }
             let agent = Agent::thread(t as u16);
             let instr = system.threads[t].get(thread.at);
-            let varies =
-                thread.started && matches!(instr, Some(Instr::Swap(..) | Instr::Leave(..)));
+            let may_vary =
+                |i: &Instr| matches!(i, Instr::Swap(..) | Instr::Leave(..) | Instr::Try(_));
+            let varies = thread.started && instr.is_some_and(may_vary);
             let (idle, again) = (thread.idle, thread.again);
             next.push(Next { agent, op, enabled, idle, varies, again });
         }
@@ -300,6 +305,10 @@ impl State {
             }
             Instr::Lock(s) => (object(OpKind::Acquire, s), self.semaphores[usize::from(s)] > 0),
             Instr::Post(s) => (object(OpKind::Add, s), true),
+            Instr::Try(s) => {
+                let some = self.semaphores[usize::from(s)] > 0;
+                (object(if some { OpKind::Update } else { OpKind::Read }, s), true)
+            }
             Instr::Unlock(s) => {
                 let taken = self.semaphores[usize::from(s)] == 0;
                 (object(if taken { OpKind::Release } else { OpKind::Update }, s), true)
@@ -415,6 +424,11 @@ impl State {
             }
             Instr::Lock(s) | Instr::Unshare(s) => self.semaphores[usize::from(s)] -= 1,
             Instr::Unlock(s) | Instr::Unclaim(s) => self.semaphores[usize::from(s)] = 1,
+            Instr::Try(s) => {
+                let before = self.semaphores[usize::from(s)];
+                self.semaphores[usize::from(s)] = before.saturating_sub(1);
+                self.know(t, before.min(1).into());
+            }
             Instr::Post(s) | Instr::Share(s) => self.semaphores[usize::from(s)] += 1,
             Instr::Claim(s) => self.semaphores[usize::from(s)] = 0,
             Instr::Spawn(u) => {

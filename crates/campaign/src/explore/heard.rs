@@ -6,7 +6,9 @@ use weakspot_core::Model;
 use weakspot_live::wire::{ENDLESS, GIVES_WAY, Message, Place};
 
 use crate::explore::course::{Contacts, add_contacts, add_counts};
-use crate::explore::findings::{DOUBTED, Failure, Findings, Overtaking, Seen, Unserializable};
+use crate::explore::findings::{
+    DOUBTED, Failure, Findings, Overtaking, RACE, Seen, Unserializable,
+};
 use crate::question::always_counts;
 use crate::{Control, SoFar, Until};
 
@@ -173,14 +175,15 @@ impl Heard {
 
     /// Whether what was found is all that is wanted.
     pub(crate) fn is_enough(&self, until: Until) -> bool {
+        // A failure may come without a schedule at first.
+        let shown = |failure: &Failure| !failure.seen.schedule.is_empty();
         match until {
             Until::End => false,
-            // A failure may come without a schedule at first.
             Until::Found { advice } => {
-                let shown = |failure: &Failure| !failure.seen.schedule.is_empty();
                 self.overtakings.items.iter().any(|o| advice || always_counts(o.model))
                     || self.failures().any(shown)
             }
+            Until::Failed => self.failures().any(|f| shown(f) && f.kind != RACE),
             Until::Overtaken => !self.overtakings.items.is_empty(),
         }
     }

@@ -14,8 +14,10 @@ use weakspot_live::wire::{Config, Place};
 
 use crate::answer::{Consequence, Failed, ModelAnswer, Shown, ShownFailure};
 use crate::explore::course::Blocked;
+use crate::explore::findings::RACE;
 use crate::explore::{Explored, explore_until};
 use crate::judge::failures::show_failures;
+use crate::judge::races::{are_alike, once_per_lines};
 
 use crate::question::is_executable;
 use crate::replay::Replays;
@@ -55,13 +57,6 @@ pub(crate) fn seek(
             true => seeker.seek(answer, share, &mut sought.remarks)?,
             false => seeker.not_sought(answer),
         };
-        if campaign.question.races && failed.executions > 0 {
-            let remark =
-                "data races were looked for in executions of SC, not in those with store buffers";
-            if !sought.remarks.iter().any(|known| known == remark) {
-                sought.remarks.push(remark.to_owned());
-            }
-        }
         sought.failed.push(failed);
     }
     Ok(sought)
@@ -84,6 +79,13 @@ struct Found {
     /// The number of the failure.
     failure: usize,
     /// Which stores were late in it.
+    late: Vec<Place>,
+}
+
+/// A data race that is not there under SC.
+struct Race {
+    shown: ShownFailure,
+    /// Which stores were late where it was seen.
     late: Vec<Place>,
 }
 
@@ -132,6 +134,7 @@ impl Seeker<'_> {
         remarks: &mut Vec<String>,
     ) -> Result<Failed> {
         let mut failed = self.as_under_sc();
+        let mut races = Vec::new();
         let until = self.campaign.control.elapsed() + share;
         // An execution ends where it fails: what would have come of a pair behind that is not seen.
         if !self.sc.failures.is_empty() {
@@ -158,7 +161,7 @@ impl Seeker<'_> {
             let left = self.left(until) / 2;
             let share = left / u32::try_from(stores.len().min(MOST_STORES) - i).unwrap_or(1);
             let Some(steered) = self.explore(&[store], share, &failed)? else { break };
-            let new = self.take(&mut failed, &steered)?;
+            let new = self.take(&mut failed, &mut races, &steered)?;
             for finding in pairs.findings.iter_mut().filter(|f| f.found.store == store) {
                 finding.consequence = match new.first() {
                     Some(found) => Consequence::Fails(found.failure),
@@ -183,16 +186,17 @@ impl Seeker<'_> {
             failed.limit = Some(untried);
             // That something fails is known. What else does is looked for if that takes little.
             if let Some(rest) = self.explore_rest(self.left(until), &failed)? {
-                self.take(&mut failed, &rest)?;
+                self.take(&mut failed, &mut races, &rest)?;
                 failed.limit = of_all(rest.limit, &failed);
             }
             self.heed_updates(pairs, &mut failed);
+            heed_races(pairs, &mut failed, races);
             return Ok(failed);
         }
         failed.verdict = Verdict::Unknown(untried.clone());
         failed.limit = Some(untried);
         if let Some(all) = self.explore(&[], self.left(until), &failed)? {
-            let new = self.take(&mut failed, &all)?;
+            let new = self.take(&mut failed, &mut races, &all)?;
             // How much time there was for this is of no interest.
             failed.limit = match of_all(all.limit.clone(), &failed) {
                 Some(Limit::Time(_)) => Some(Limit::Time(timeout)),
@@ -214,6 +218,7 @@ impl Seeker<'_> {
             remarks.extend(all.remarks);
         }
         self.heed_updates(pairs, &mut failed);
+        heed_races(pairs, &mut failed, races);
         Ok(failed)
     }
 
@@ -254,8 +259,7 @@ impl Seeker<'_> {
         }
         // What fails under SC fails here, too, and is no reason to stop.
         let safe = self.sc.failures.is_empty();
-        let until =
-            if safe && !delayed.is_empty() { Until::Found { advice: true } } else { Until::End };
+        let until = if safe && !delayed.is_empty() { Until::Failed } else { Until::End };
         let question = Question { executions, ..self.question(most) };
         self.explore_by(&question, delayed, until).map(Some)
     }
@@ -316,11 +320,18 @@ impl Seeker<'_> {
     fn config(&self) -> Config {
         let (models, under) = (Vec::new(), self.model);
         let (transactions, fence_transactions) = (None, false);
-        Config { models, under, transactions, fence_transactions, ..self.base.clone() }
+        // What races under SC does so here, too: the program means nothing already.
+        let races = self.base.races.filter(|_| !self.sc.failures.iter().any(is_race));
+        Config { models, under, transactions, fence_transactions, races, ..self.base.clone() }
     }
 
-    /// Adds what was found. Those failures that are not there under SC.
-    fn take(&self, failed: &mut Failed, explored: &Explored) -> Result<Vec<Found>> {
+    /// Adds what was found, data races apart. Those failures that are not there under SC.
+    fn take(
+        &self,
+        failed: &mut Failed,
+        races: &mut Vec<Race>,
+        explored: &Explored,
+    ) -> Result<Vec<Found>> {
         // Several searches are counted as one.
         let before = failed.executions;
         failed.executions += explored.executions;
@@ -336,7 +347,7 @@ impl Seeker<'_> {
         let config = self.config();
         let replays = Replays::new(&campaign, &config, explored);
         let mut new = Vec::new();
-        for mut shown in show_failures(&campaign, explored, &replays)? {
+        for mut shown in once_per_lines(show_failures(&campaign, explored, &replays)?) {
             shown.failure.seen.first += before;
             let failure = &shown.failure;
             let traced = match replays.has_time() {
@@ -345,7 +356,14 @@ impl Seeker<'_> {
             };
             let steps = traced.unwrap_or_default().steps;
             let late = late(&steps).into_iter().filter_map(|(store, _)| steps[store].place);
-            let late = late.collect();
+            let late: Vec<Place> = late.collect();
+            if is_race(&shown) {
+                match races.iter_mut().find(|old| are_alike(&old.shown, &shown)) {
+                    Some(old) => old.late.extend(late),
+                    None => races.push(Race { shown, late }),
+                }
+                continue;
+            }
             let same = |old: &ShownFailure| old.failure.is_same(failure);
             match failed.failures.iter().position(same) {
                 Some(old) if old < failed.as_under_sc => {}
@@ -361,6 +379,27 @@ impl Seeker<'_> {
         }
         Ok(new)
     }
+}
+
+/// If nothing else fails that does not under SC, data races are what the pairs lead to; otherwise they come along with that.
+fn heed_races(pairs: &mut ModelAnswer, failed: &mut Failed, races: Vec<Race>) {
+    if races.is_empty() || failed.failures.len() > failed.as_under_sc {
+        return;
+    }
+    failed.verdict = Verdict::Violated;
+    for Race { shown, late } in races {
+        let consequence = Consequence::Fails(failed.failures.len());
+        for finding in pairs.findings.iter_mut().filter(|f| late.contains(&f.found.store)) {
+            if !matches!(finding.consequence, Consequence::Fails(_)) {
+                finding.consequence = consequence;
+            }
+        }
+        failed.failures.push(shown);
+    }
+}
+
+fn is_race(shown: &ShownFailure) -> bool {
+    shown.failure.kind == RACE
 }
 
 /// What ended a search, where the executions of all searches under a model are counted together.

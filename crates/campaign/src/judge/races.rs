@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use crate::answer::ShownFailure;
 
-/// Data races once for each pair of lines, whatever the compiler made of these.
+/// Data races once for each pair of lines, whatever the compiler made of these, and none that are the library's own.
 pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
     let mut known: HashMap<[String; 2], usize> = HashMap::new();
     let mut kept: Vec<ShownFailure> = Vec::new();
     for failure in failures {
         if let Some(lines) = racing_lines(&failure) {
+            if is_of_shared_pointers(&failure) {
+                continue;
+            }
             if let Some(&first) = known.get(&lines) {
                 // Often the same executions show both.
                 let seen = &mut kept[first].failure.seen.executions;
@@ -21,6 +24,20 @@ pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
         kept.push(failure);
     }
     kept
+}
+
+/// Whether an access is one that `std::atomic<std::shared_ptr>` makes while it has its lock. libstdc++ frees that with relaxed order after it
+/// has only read, so that by the letter whoever comes next races with it; no program can do anything about it.
+fn is_of_shared_pointers(failure: &ShownFailure) -> bool {
+    let locked =
+        |frame: &String| frame.contains("std::_Sp_atomic<") && !frame.contains("::_Sp_atomic(");
+    let others = failure.related.first().map_or(&[][..], |other| &other.at);
+    failure.frames.iter().chain(others).any(locked)
+}
+
+/// Whether two failures are data races of the same pair of lines.
+pub(crate) fn are_alike(a: &ShownFailure, b: &ShownFailure) -> bool {
+    racing_lines(a).is_some_and(|lines| racing_lines(b) == Some(lines))
 }
 
 fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {

@@ -242,6 +242,19 @@ fn refused(text: &str, expected: Expect) {
     expected.assert_eq(&format!("{line}:{column} {} | {expects}{help}", diagnostic.message));
 }
 
+/// All mutexes are the plain one, which keeps its own owner waiting: behind the second lock nothing would be reached.
+#[test]
+fn mutexes_that_their_owner_takes_again() {
+    refused(
+        "#include <threads.h>
+         mtx_t m;
+         int main(void) { mtx_init(&m, mtx_plain | mtx_recursive); return 0; }",
+        expect![
+            "3:40 this kind of mutex is not supported here | `mtx_plain` and `mtx_timed` are | `weakspot run` explores compiled programs, with all that C has"
+        ],
+    );
+}
+
 /// Which function a thread runs may be said by a pointer, as long as it is known.
 #[test]
 fn threads_by_pointers_to_functions() {

@@ -40,7 +40,8 @@
 //!   last one to go is noticed: whoever goes is an addition, and the last one an update. So a step may become another one by
 //!   steps that it does not conflict with; then it does not sleep any more.
 //! - *Compare-and-swap.* One that fails is a read. If it comes earlier it may succeed, so in trees it
-//!   counts as an update.
+//!   counts as an update. So does a load that would have been an update ([`Next::varies`]); with buffers that waits for those of
+//!   its thread, so what leaves them is wanted before it.
 //!
 //! Where the bytes of one that fails are also accessed in parts, whoever announces steps says that it is an update, whatever comes of it
 //! ([`Strategy::mixes`]).
@@ -255,12 +256,13 @@ impl Dpor {
         branch.agent
     }
 
-    /// Wants the second step of each race to come first, for all races from this one on.
-    fn reverse(&mut self, from: usize, steps: usize) {
+    /// Wants the second step of each race to come first, for all races from this one on. `left` are about to follow the last
+    /// step.
+    fn reverse(&mut self, from: usize, steps: usize, left: &[Next]) {
         for race in from..self.order.races.len() {
             let race = &self.order.races[race];
             let first = race.first as usize;
-            let Some(mut sequence) = self.sequence(race, steps) else { continue };
+            let Some(mut sequence) = self.sequence(race, steps, left) else { continue };
             let woken = self.nodes[first].sleep.iter().all(|&agent| {
                 let Some(op) = self.op(first, agent) else { return true };
                 let reason = may_begin(&self.order, agent, op, &sequence);
@@ -288,7 +290,7 @@ impl Dpor {
 
     /// What leads to the other order of a race from before its first step: everything that does not
     /// come after that, then the second step. `None` if it is known to be impossible.
-    fn sequence(&self, race: &Race, steps: usize) -> Option<Vec<Wanted>> {
+    fn sequence(&self, race: &Race, steps: usize, left: &[Next]) -> Option<Vec<Wanted>> {
         let (first, second) = (race.first as usize, race.second as usize);
         let Step { agent, op, index, .. } = self.order.steps[second];
         let kind = op.kind;
@@ -307,13 +309,19 @@ impl Dpor {
                 last.op.kind = OpKind::Update;
                 last.sure = false;
             }
+            OpKind::Read if self.varies(second, agent, left) => {
+                last.op.kind = OpKind::Update;
+                last.sure = false;
+            }
             OpKind::Acquire | OpKind::Share => last.sure = false,
             _ => {}
         }
         let mut sequence = Vec::new();
         for (step, s) in self.order.steps[..steps].iter().enumerate().skip(first + 1) {
             if !self.order.before(first, step) {
+                let empties = last.op.waits() && s.agent.is_buffer() && s.agent.of() == agent.of();
                 let needed = self.order.needs(race, step)
+                    || empties
                     || self.order.conflict((s.agent, s.op), (last.agent, last.op));
                 sequence.push(Wanted { needed, ..plain(s.agent, s.op, step) });
             }
@@ -333,13 +341,19 @@ impl Dpor {
         Some(sequence)
     }
 
+    /// Whether it depends on what is in memory what an agent does in a step. `left` are about to follow the last one.
+    fn varies(&self, step: usize, agent: Agent, left: &[Next]) -> bool {
+        let next = if step < self.nodes.len() { self.seen(step) } else { left };
+        next.iter().any(|n| n.agent == agent && n.varies)
+    }
+
     /// Races of what those that are left were waiting for.
     fn reverse_left(&mut self, left: &[Next]) {
         let steps = self.order.len();
         for n in left.iter().filter(|n| !n.ready() && !n.again) {
             let from = self.order.races.len();
             self.order.push(n.agent, n.op);
-            self.reverse(from, steps);
+            self.reverse(from, steps, left);
             self.order.truncate(steps);
         }
     }
@@ -473,7 +487,7 @@ impl Strategy for Dpor {
         self.then.clear();
         self.doubt = false;
         self.forget(self.depth);
-        self.reverse(0, self.depth);
+        self.reverse(0, self.depth, left);
         self.reverse_left(left);
         if ended == Ended::Over {
             self.end_early(left.is_empty());

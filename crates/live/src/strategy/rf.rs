@@ -17,7 +17,8 @@
 //! - *Updates* are reads and writes. So are steps on locks and other objects: of these all orders
 //!   are explored. What somebody was waiting for at the end is a read that reads from nothing yet.
 //! - *Compare-and-swap* may be a write or not, depending on what it reads: it is taken as one if there is an
-//!   order in that case, else not. If that proves wrong no execution has the part.
+//!   order in that case, else not. If that proves wrong no execution has the part. A load that may be an update waits for its buffer
+//!   in that case.
 //! - *The end of the program by one thread* cuts the others short. Then another execution is run in which
 //!   this thread comes last, and pairs are those of the last such execution.
 //! - *Buffers*: a load from its own thread's store does not depend on the commit.

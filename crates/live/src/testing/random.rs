@@ -57,6 +57,15 @@ pub fn random_system(rng: &mut Rng, size: SystemSize) -> System {
     System { threads, buffers: size.buffers, framed: rng.one_in(8) }
 }
 
+/// The same program, with every other load or so an attempt on a semaphore that only looks if it fails.
+pub fn attempt(system: &mut System, rng: &mut Rng) {
+    for instr in system.threads.iter_mut().flatten() {
+        if matches!(instr, Instr::Read(_) | Instr::Swap(..)) && rng.one_in(2) {
+            *instr = Instr::Try(rng.below(2) as u8);
+        }
+    }
+}
+
 fn random_code(rng: &mut Rng, n: usize, size: SystemSize) -> Vec<Instr> {
     let mut code = Vec::new();
     let mut held = None;
@@ -81,7 +90,8 @@ fn random_code(rng: &mut Rng, n: usize, size: SystemSize) -> Vec<Instr> {
                 }
             },
             27 if size.semaphores => Instr::Post(s),
-            28 if size.semaphores => Instr::Lock(s),
+            28 if size.semaphores && value == 0 => Instr::Lock(s),
+            28 if size.semaphores => Instr::Try(s),
             29 if size.loops => Instr::Await(at, 1 + value),
             30 if size.crashes => Instr::CrashIf(value),
             31 if size.buffers != Buffers::None => match rng.below(2) {

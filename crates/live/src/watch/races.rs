@@ -14,13 +14,15 @@
 //! `volatile` accesses and those in assembly are what code from before C11 uses for atomics: they
 //! are no races, and they release and acquire.
 //!
-//! Executions are those of SC, in which each read sees the latest store. Cost: an access looks at those
+//! In executions of SC each read sees the latest store. With store buffers, a store is an access when it is issued, and is there to
+//! be learnt from by others once it has left its buffer; a thread that reads its own from there learns nothing. Cost: an access looks at those
 //! that its eight bytes remember, at most one for each thread and instruction; an acquire or release
 //! takes time in the number of threads.
 
 mod cells;
 mod clock;
 mod counts;
+mod waiting;
 
 use rustc_hash::FxHashMap;
 
@@ -30,6 +32,7 @@ use crate::{Op, OpKind};
 use self::cells::{Access, Cell, Cells, From, Turn, words};
 use self::clock::Clock;
 use self::counts::{Change, Counts};
+use self::waiting::Buffers;
 
 /// Which accesses go on with a release sequence, besides atomic updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +122,8 @@ pub struct Races {
     /// Accesses to many bytes at once, which are not split into cells: where, and how many.
     large: Vec<(u64, Access)>,
     counts: Counts,
+    /// Stores that wait in buffers, if there are any.
+    buffers: Buffers,
     found: Found,
     volatile: Option<u64>,
 }
@@ -158,6 +163,7 @@ impl Races {
             arrived: FxHashMap::default(),
             large: Vec::new(),
             counts: Counts::default(),
+            buffers: Buffers::default(),
             found: Found::default(),
             volatile: None,
         }
@@ -174,6 +180,7 @@ impl Races {
         self.arrived.clear();
         self.large.clear();
         self.counts.clear();
+        self.buffers.clear();
         self.found.list.clear();
         self.found.execution += 1;
     }
@@ -222,7 +229,9 @@ impl Races {
             }
             (OpKind::Read | OpKind::Compare, _) => {
                 // What the value that it reads was released with happens before the access itself.
-                self.acquire(step, order, From::Everybody);
+                if !self.buffers.hold(step.thread, step.op) {
+                    self.acquire(step, order, From::Everybody);
+                }
                 self.access(step, false, sync);
             }
             (OpKind::Write, _) => {
@@ -270,7 +279,40 @@ impl Races {
                 self.threads[other].clock.tick(other);
             }
             (OpKind::Start | OpKind::Exit | OpKind::Yield, _) => {}
-            (OpKind::Commit | OpKind::Free | OpKind::Begin | OpKind::End, _) => {}
+            (OpKind::Commit, _) => self.leave(step),
+            (OpKind::Free | OpKind::Begin | OpKind::End, _) => {}
+        }
+    }
+
+    /// A thread stores into its buffer. It is an access now; what it publishes is there for others when it leaves.
+    pub fn store_into_buffer(&mut self, step: &Step, sync: Sync) {
+        let t = usize::from(step.thread);
+        self.meet(t);
+        if sync == Sync::Nothing {
+            return;
+        }
+        let order = if sync == Sync::Volatile { Order::SeqCst } else { step.order };
+        self.access(step, true, sync);
+        let Thread { clock, fenced, .. } = &mut self.threads[t];
+        let known = match order {
+            Order::Plain => Clock::default(),
+            order if order.releases() => clock.clone(),
+            _ => fenced.clone(),
+        };
+        self.buffers.push(step.thread, step.op, order, known);
+        if order.releases() {
+            clock.tick(t);
+        }
+    }
+
+    /// A store leaves its buffer.
+    fn leave(&mut self, commit: &Step) {
+        let Some(store) = self.buffers.leave(commit.thread, commit.op) else { return };
+        self.overwrite(commit, store.order);
+        if !store.known.is_empty() {
+            for (word, mask) in object(commit.op) {
+                self.cells.cell(word).publish(mask, commit.thread, Turn::Usual, &store.known);
+            }
         }
     }
 

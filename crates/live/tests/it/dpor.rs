@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
-    Buffers, Instr, State, Steps, System, SystemSize, Visit, all_executions, byte, canonical,
-    random_system, run, shrink_system, traces,
+    Buffers, Instr, State, Steps, System, SystemSize, Visit, all_executions, attempt, byte,
+    canonical, random_system, run, shrink_system, traces,
 };
 use weakspot_live::{Agent, Dpor, DporWhole, Ended, Op, Parts, Strategy};
 
@@ -172,6 +172,23 @@ fn semaphores() {
     let post = vec![Instr::Post(0); 2];
     let e = explore(&System { threads: vec![post; 3], buffers: Buffers::None, framed: false });
     assert_eq!((e.executions, e.stopped, e.complete), (1, 0, true));
+}
+
+/// An attempt that only looks if it fails would have been an update, had it come earlier.
+#[test]
+fn attempts_that_only_look() {
+    let mut rng = Rng::new(31);
+    for n in 0..scaled(8_000) {
+        let size = SystemSize { semaphores: true, spawns: n % 4 == 0, total: 6, ..SMALL };
+        let buffers = [Buffers::None, Buffers::None, Buffers::Tso, Buffers::Pso][n % 4];
+        let total = if buffers == Buffers::None { 6 } else { 5 };
+        let mut system = random_system(&mut rng, SystemSize { total, buffers, ..size });
+        attempt(&mut system, &mut rng);
+        if let Some(first) = wrong(&system, false) {
+            let system = shrink_system(&system, &|s| wrong(s, false).is_some());
+            panic!("program {n}: {first}\n{system:?}\n{:?}", wrong(&system, false));
+        }
+    }
 }
 
 #[test]

@@ -14,26 +14,26 @@ use weakspot_live::{Dpor, Ended, Op, OpKind, Order, Races, Rules, Step, Strategy
 type Trace = Vec<(Step, Sync)>;
 
 /// Pairs of program addresses, the lower first.
-type Pairs = BTreeSet<(u64, u64)>;
+pub(crate) type Pairs = BTreeSet<(u64, u64)>;
 
-fn acquires(order: Order) -> bool {
+pub(crate) fn acquires(order: Order) -> bool {
     [Order::Acquire, Order::AcqRel, Order::SeqCst].contains(&order)
 }
 
-fn releases(order: Order) -> bool {
+pub(crate) fn releases(order: Order) -> bool {
     [Order::Release, Order::AcqRel, Order::SeqCst].contains(&order)
 }
 
-fn reads(step: &Step) -> bool {
+pub(crate) fn reads(step: &Step) -> bool {
     matches!(step.op.kind, OpKind::Read | OpKind::Compare | OpKind::Acquire)
         || step.op.kind.updates()
 }
 
-fn writes(step: &Step) -> bool {
+pub(crate) fn writes(step: &Step) -> bool {
     step.op.kind == OpKind::Write || step.op.kind.updates()
 }
 
-fn is_fence(step: &Step) -> bool {
+pub(crate) fn is_fence(step: &Step) -> bool {
     matches!(step.op.kind, OpKind::Fence | OpKind::StoreFence)
 }
 
@@ -177,7 +177,7 @@ fn detected(races: &mut Races, trace: &Trace) -> Pairs {
     pairs
 }
 
-const ORDERS: [Order; 5] =
+pub(crate) const ORDERS: [Order; 5] =
     [Order::Relaxed, Order::Acquire, Order::Release, Order::AcqRel, Order::SeqCst];
 
 fn random_trace(rng: &mut Rng) -> Trace {

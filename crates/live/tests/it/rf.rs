@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
-    Buffers, Instr, ReadsFrom, State, System, SystemSize, all_executions, byte, random_system,
-    reads_from, run, shrink_system,
+    Buffers, Instr, ReadsFrom, State, System, SystemSize, all_executions, attempt, byte,
+    random_system, reads_from, run, shrink_system,
 };
 use weakspot_live::{Ended, Rf, Strategy};
 
@@ -149,6 +149,22 @@ fn locks() {
 #[test]
 fn semaphores() {
     check(SystemSize { locks: true, semaphores: true, spawns: true, ..SMALL }, 7, 5_000, 40, 0);
+}
+
+/// An attempt that only looks if it fails waits for its buffer if it does not.
+#[test]
+fn attempts_that_only_look() {
+    let mut rng = Rng::new(32);
+    for n in 0..scaled(6_000) {
+        let buffers = [Buffers::None, Buffers::Tso, Buffers::Pso][n % 3];
+        let size = SystemSize { locks: true, semaphores: true, spawns: n % 4 == 0, ..SMALL };
+        let mut system = random_system(&mut rng, SystemSize { total: 6, buffers, ..size });
+        attempt(&mut system, &mut rng);
+        if let Err(first) = wrong(&system) {
+            let system = shrink_system(&system, &|s| wrong(s).is_err());
+            panic!("program {n}: {first}\n{system:?}\n{:?}", wrong(&system));
+        }
+    }
 }
 
 #[test]

@@ -18,4 +18,4 @@ pub mod strings;
 mod texts;
 pub mod traps;
 pub mod tsan;
-mod variadic;
+pub mod variadic;

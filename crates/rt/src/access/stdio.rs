@@ -13,9 +13,11 @@ use crate::access::strings::{Text, after, announce, copy, length, reads};
 use crate::access::variadic::{Arguments, variadic};
 use crate::entry::frame::{Call, entry, latest};
 use crate::entry::guest::Guest;
+use crate::world::blocking::writes_to;
+use crate::world::stdio::File;
+use crate::world::streams;
 
 type List = Guest<Arguments>;
-type File = Guest<u8>;
 
 variadic! {
     __wrap_printf => vprintf, 1, "rsi";
@@ -119,12 +121,14 @@ extern "C" fn vprintf(format: Text, list: List) -> c_int {
 
 extern "C" fn vfprintf(file: File, format: Text, list: List) -> c_int {
     printing(format, list, latest());
+    streams::writes(file, "fprintf");
     // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libcs::vfprintf(file.pointer(), format.pointer(), list.pointer()) }
+    unsafe { libcs::vfprintf(file.pointer().cast(), format.pointer(), list.pointer()) }
 }
 
 extern "C" fn vdprintf(fd: c_int, format: Text, list: List) -> c_int {
     printing(format, list, latest());
+    writes_to(fd, "dprintf");
     // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
     unsafe { libcs::vdprintf(fd, format.pointer(), list.pointer()) }
 }
@@ -229,19 +233,30 @@ extern "C" fn puts(line: Text) -> c_int {
 
 extern "C" fn fputs(line: Text, file: File) -> c_int {
     reads(line, usize::MAX, latest());
+    streams::writes(file, "fputs");
     // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libcs::fputs(line.pointer(), file.pointer()) }
+    unsafe { libcs::fputs(line.pointer(), file.pointer().cast()) }
 }
 
 extern "C" fn fgets(to: Text, n: c_int, file: File) -> Text {
     let call = latest();
     if !LIVE.load(Ordering::Relaxed) || n <= 0 {
         // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-        return text(unsafe { libcs::fgets(to.pointer(), n, file.pointer()) } as usize);
+        return text(unsafe { libcs::fgets(to.pointer(), n, file.pointer().cast()) } as usize);
+    }
+    let most = n as usize - 1;
+    if let Some(mut line) = streams::reads(file, most, Some(b'\n'), "fgets") {
+        if line.is_empty() && most > 0 {
+            return Guest::null();
+        }
+        line.push(0);
+        announce(to, line.len(), true, call);
+        copy(to, text(line.as_ptr() as usize), line.len());
+        return to;
     }
     let mut line = vec![0_u8; n as usize];
     // SAFETY: there is that much room.
-    let got = unsafe { libcs::fgets(line.as_mut_ptr(), n, file.pointer()) };
+    let got = unsafe { libcs::fgets(line.as_mut_ptr(), n, file.pointer().cast()) };
     if got.is_null() {
         return Guest::null();
     }
@@ -256,11 +271,17 @@ extern "C" fn fread(to: Text, size: usize, n: usize, file: File) -> usize {
     let call = latest();
     if !LIVE.load(Ordering::Relaxed) {
         // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-        return unsafe { libcs::fread(to.pointer(), size, n, file.pointer()) };
+        return unsafe { libcs::fread(to.pointer(), size, n, file.pointer().cast()) };
     }
-    let mut all = vec![MaybeUninit::<u8>::uninit(); size.saturating_mul(n)];
+    let most = size.saturating_mul(n);
+    if let Some(bytes) = streams::reads(file, most, None, "fread") {
+        announce(to, bytes.len(), true, call);
+        copy(to, text(bytes.as_ptr() as usize), bytes.len());
+        return bytes.len().checked_div(size).unwrap_or(0);
+    }
+    let mut all = vec![MaybeUninit::<u8>::uninit(); most];
     // SAFETY: there is that much room.
-    let got = unsafe { libcs::fread(all.as_mut_ptr().cast(), size, n, file.pointer()) };
+    let got = unsafe { libcs::fread(all.as_mut_ptr().cast(), size, n, file.pointer().cast()) };
     announce(to, got * size, true, call);
     copy(to, text(all.as_ptr() as usize), got * size);
     got
@@ -268,6 +289,7 @@ extern "C" fn fread(to: Text, size: usize, n: usize, file: File) -> usize {
 
 extern "C" fn fwrite(from: Text, size: usize, n: usize, file: File) -> usize {
     announce(from, size.saturating_mul(n), false, latest());
+    streams::writes(file, "fwrite");
     // SAFETY: the program's own arguments for this function of libc, see `entry/guest.rs`.
-    unsafe { libcs::fwrite(from.pointer(), size, n, file.pointer()) }
+    unsafe { libcs::fwrite(from.pointer(), size, n, file.pointer().cast()) }
 }

@@ -83,13 +83,19 @@ impl Runtime {
     /// The current thread has taken a step that is a fence, and to the monitors an addition: its order among such steps does
     /// not matter.
     pub fn record_unordered(&mut self, event: Event) {
+        self.fence_for_monitors(event.pc);
+        self.record(event.seen_as(OpKind::Add));
+    }
+
+    /// The current thread has a fence that nobody is shown, and that orders nothing for the detector of data races: what it calls
+    /// has one.
+    pub fn fence_for_monitors(&mut self, pc: usize) {
         if let Some(watch) = &mut self.monitors.watch {
-            let (thread, at) = (self.threads.current() as u16, event.pc as u64);
+            let (thread, at) = (self.threads.current() as u16, pc as u64);
             let op = Op::plain(OpKind::Fence);
             watch.step(Step { thread, op, order: Order::SeqCst, at });
             self.monitors.taken.push(self.exploration.choices().len());
         }
-        self.record(event.seen_as(OpKind::Add));
     }
 
     /// The current thread has made all others have a fence here.
@@ -119,6 +125,9 @@ impl Runtime {
         // Those with bytes are of barriers.
         if op.kind == OpKind::Join && op.len == 0 {
             self.said.joined(t, op.addr as usize);
+        }
+        if op.kind == OpKind::Write || op.waits() {
+            self.threads.get_mut(t).has_stored = op.kind == OpKind::Write;
         }
         let step = Step { thread: t as u16, op, order, at: pc as u64 };
         let seen = Step { op: Op { kind: seen, ..op }, ..step };
@@ -279,8 +288,7 @@ impl Monitors {
         self.watch = (!config.models.is_empty() || transactions != Transactions::None)
             .then(|| Watch::new(&config.models, &extra).with_transactions(transactions));
         self.profile = config.profile.then(|| Profile::new(config.under != Model::Sc));
-        // What a load sees that takes its value from a buffer is not known to it.
-        self.races = config.races.filter(|_| config.under == Model::Sc).map(Races::new);
+        self.races = config.races.map(Races::new);
     }
 
     /// Which bytes between these addresses have stores of other threads than this one that may be

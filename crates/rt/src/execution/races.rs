@@ -4,6 +4,7 @@
 //! thread that touches them makes them shared, and the exploration starts again, with both accesses
 //! seen. What the first thread does while there is no other, or all others were joined, is ordered.
 
+use weakspot_core::Model;
 use weakspot_live::{Op, OpKind, Order, Plan, Race, Racer, Races, Step, Sync, What};
 
 use crate::Runtime;
@@ -21,8 +22,15 @@ impl Runtime {
         if self.exploration.learning() || harness {
             return;
         }
+        // A sequentially consistent store does not go through the buffer, which is empty then.
+        let buffered = self.stores_are_buffered() && !self.threads.me().buffer.is_empty();
+        let waits = step.op.kind == OpKind::Write && buffered;
         let Some(races) = &mut self.monitors.races else { return };
-        races.step(step, sync);
+        if waits {
+            races.store_into_buffer(step, sync);
+        } else {
+            races.step(step, sync);
+        }
         while let Some(race) = self.monitors.races.as_mut().and_then(|races| races.take()) {
             self.report_race(&race);
         }
@@ -36,7 +44,8 @@ impl Runtime {
 
     /// Whether counts of references are: that has to be looked at, and none was doubtful.
     pub fn lets_counts_commute(&self) -> bool {
-        self.lets_steps_commute() && self.monitors.races.is_some() && !self.shadow.is_shared(COUNTS)
+        let sc = self.config.under == Model::Sc && self.monitors.races.is_some();
+        sc && self.lets_steps_commute() && !self.shadow.is_shared(COUNTS)
     }
 
     /// After an execution: if it depends on the order who drops the last of some references, it is explored as any order of

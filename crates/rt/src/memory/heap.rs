@@ -326,7 +326,9 @@ impl Runtime {
     /// With buffers it is one store.
     fn record_free(&mut self, area: Area, block: &Block, pc: usize) {
         if self.stores_are_buffered() {
-            return self.record(Event::new(area.op(OpKind::Write), Order::Plain, pc));
+            // An access that is in no order with it is found as one to memory that is not there.
+            let store = Event::new(area.op(OpKind::Write), Order::Plain, pc);
+            return self.record(store.orders(Sync::Nothing));
         }
         let (from, to) = (block.start as u64, block.end() as u64);
         for (addr, len) in self.monitors.stored_within(self.threads.current(), from, to) {

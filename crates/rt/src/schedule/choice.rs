@@ -303,6 +303,7 @@ impl Runtime {
             // made it ready, unlike those who have to wait.
             _ if !timed => kind,
             true => OpKind::Update,
+            false if thread.varying.is_some() => kind,
             false => OpKind::Compare,
         };
         let op = Op { kind, ..self.scheduler.next[i].op };

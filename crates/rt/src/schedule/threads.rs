@@ -69,6 +69,8 @@ pub struct Thread {
     parked: Option<(usize, Parked)>,
     /// A store that it was allowed to do and has done by its next call.
     pub pending: Option<Pending>,
+    /// It has stored something since its last fence, as far as that was recorded.
+    pub has_stored: bool,
     /// Its stores that others do not see yet.
     pub buffer: Buffer,
     /// What it has read lately.

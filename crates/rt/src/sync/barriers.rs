@@ -94,13 +94,15 @@ stand_in! {
     /// Who was let go may still be on the way.
     fn pthread_barrier_destroy(rt, barrier: Guest<Barrier>) -> i32 {
         let pc = rt.pc();
-        step(rt, op(OpKind::Update, barrier, BARRIER));
+        let update = op(OpKind::Update, barrier, BARRIER);
+        step(rt, update);
         there(rt, barrier, "destroys", pc);
         let state = barrier.get();
         if state.arrived != 0 {
             misuse(rt, barrier.addr(), pc, "destroys a barrier that a thread waits at");
         }
         barrier.set(Barrier { size: 0, arrived: BARRIER_GONE, ..state });
+        done_with(rt, update, pc, Sync::Use);
         destroyed(rt, barrier.addr(), pc);
         0
     }

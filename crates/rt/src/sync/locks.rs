@@ -72,7 +72,10 @@ pub(super) fn wait_for(
     if !rt.threads.alone() {
         begin_to_wait(rt, op.addr as usize);
         settle(rt);
-        rt.spins(call, Area::place(op.addr as usize), 0);
+        let timed = patience == Patience::Timed;
+        // Who tries for some time again and again goes on when the lock is free.
+        let seen = if timed { area_of(op) } else { Area::place(op.addr as usize) };
+        rt.spins(call, seen, 0);
     }
     rt.threads.me_mut().awaits = Some(Awaited::Lock);
     let got = wait(rt, op, Until::Object(free), patience);
@@ -84,6 +87,14 @@ pub(super) fn wait_for(
 pub(super) fn turn(rt: &mut Rt, op: Op, pc: usize) {
     step(rt, op);
     check_object(rt, area_of(op), pc);
+}
+
+/// Announces that an object is ended that glibc does nothing with, or stores to: that is no fence. Strategies keep it in an order with
+/// its uses all the same.
+pub(super) fn turn_to_end<T: Copy>(rt: &mut Rt, object: Guest<T>, len: u32, pc: usize) {
+    // With store buffers, an update would wait for that of the thread.
+    let kind = if rt.stores_are_buffered() { OpKind::Read } else { OpKind::Update };
+    turn(rt, op(kind, object, len), pc);
 }
 
 /// The bytes of an object.
@@ -139,6 +150,7 @@ pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
     let got = wait_for(rt, op(OpKind::Acquire, mutex, MUTEX), free, patience, call);
     usable(rt, mutex, "locks", call.pc());
     if !got {
+        done(rt, op(OpKind::Compare, mutex, MUTEX), call.pc());
         return libc::ETIMEDOUT;
     }
     take(rt, mutex, call.pc());
@@ -217,7 +229,7 @@ pub fn unlock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) -> i32 {
 
 /// Ends a mutex.
 pub fn destroy(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) {
-    turn(rt, op(OpKind::Update, mutex, MUTEX), pc);
+    turn_to_end(rt, mutex, MUTEX, pc);
     usable(rt, mutex, "destroys", pc);
     let Mutex { held, owner, .. } = mutex.get();
     if held != 0 {

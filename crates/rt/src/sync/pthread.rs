@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use weakspot_live::wire::Awaited;
 use weakspot_live::{Op, OpKind, Order};
 
+use crate::access::pending::settle;
 use crate::access::plain::{access, read_step};
 use crate::entry::frame::{entry, stand_in};
 use crate::entry::guest::{Guest, Question};
@@ -65,6 +66,7 @@ pub fn join(rt: &mut Rt, handle: usize) -> Result<usize, i32> {
     if t == rt.threads.current() {
         return Err(libc::EDEADLK);
     }
+    fence(rt, pc);
     let op = Op { kind: OpKind::Join, len: 0, addr: t as u64 };
     rt.threads.me_mut().awaits = Some(Awaited::End);
     wait(rt, op, Until::Known(is_over, t), Patience::Endless);
@@ -89,8 +91,22 @@ fn not_joinable(rt: &mut Rt, t: usize, pc: usize) -> i32 {
     libc::EINVAL
 }
 
+/// The current thread says of another one who waits for its end, which glibc does by a locked instruction: what it has stored does not
+/// wait any longer.
+fn fence(rt: &mut Rt, pc: usize) {
+    settle(rt);
+    if rt.threads.me_mut().has_stored {
+        if rt.scheduler.buffered() {
+            step(rt, Op::plain(OpKind::Fence));
+        }
+        rt.fence_for_monitors(pc);
+    }
+}
+
 /// Nobody will wait for a thread.
-pub fn detach(rt: &mut Runtime, handle: usize) -> i32 {
+pub fn detach(rt: &mut Rt, handle: usize) -> i32 {
+    let pc = rt.pc();
+    fence(rt, pc);
     let Some(t) = rt.number(handle) else { return libc::ESRCH };
     let thread = rt.threads.get_mut(t);
     if !thread.joinable() {

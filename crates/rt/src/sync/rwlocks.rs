@@ -16,7 +16,7 @@ use crate::report::thread_name;
 use crate::schedule::threads::{Patience, Varying};
 use crate::schedule::turns::store_step;
 use crate::sync::locks::{
-    done, done_with, free_word, look, me, op, taken, try_step, turn, wait_for,
+    done, done_with, free_word, look, me, op, taken, try_step, turn, turn_to_end, wait_for,
 };
 use crate::sync::misuse::{destroyed, misuse};
 use crate::sync::mutex::{GONE, RW_LOCK, RwLock, SPIN_LOCK};
@@ -82,6 +82,7 @@ fn rw_lock(rt: &mut Rt, lock: Guest<RwLock>, write: bool, wish: Wish) -> i32 {
     let got = wait_for(rt, acquire, Question::about(lock, free), patience, call);
     usable(rt, lock, "locks", call.pc());
     if !got {
+        done(rt, op(OpKind::Compare, lock, RW_LOCK), call.pc());
         return libc::ETIMEDOUT;
     }
     take_rw(rt, lock, write, call.pc())
@@ -124,7 +125,7 @@ fn done_as(rt: &mut Runtime, kind: OpKind, lock: Guest<RwLock>, pc: usize, write
 stand_in! {
     fn pthread_rwlock_destroy(rt, lock: Guest<RwLock>) -> i32 {
         let pc = rt.pc();
-        turn(rt, op(OpKind::Update, lock, RW_LOCK), pc);
+        turn_to_end(rt, lock, RW_LOCK, pc);
         usable(rt, lock, "destroys", pc);
         let state = lock.get();
         if state.writer != 0 {
@@ -229,7 +230,7 @@ pub(super) fn spin_is_free(lock: Guest<u32>) -> bool {
 stand_in! {
     fn pthread_spin_destroy(rt, lock: Guest<u32>) -> i32 {
         let pc = rt.pc();
-        turn(rt, op(OpKind::Update, lock, SPIN_LOCK), pc);
+        turn_to_end(rt, lock, SPIN_LOCK, pc);
         spin_usable(rt, lock, "destroys", pc);
         if lock.get() != 0 {
             misuse(rt, lock.addr(), pc, "destroys a spin lock that is held");

@@ -9,7 +9,7 @@ use crate::Rt;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Guest, Question};
 use crate::execution::monitors::Event;
-use crate::schedule::threads::{Patience, Until};
+use crate::schedule::threads::{Patience, Until, Varying};
 use crate::schedule::turns::{step, wait};
 
 type Guard = Guest<[u8; 8]>;
@@ -41,6 +41,11 @@ stand_in! {
         let pc = rt.pc();
         let acquire = op(OpKind::Acquire, guard);
         let rests = Question::about(guard, |guard: Guard| guard.get()[BUSY] == 0);
+        if !rt.threads.alone() {
+            // Who finds that it was done by now has only looked, which is no fence.
+            let kind = |g: Guard| if g.get()[DONE] == 0 { OpKind::Acquire } else { OpKind::Read };
+            rt.threads.me_mut().set_varying(Varying::Object(Question::about(guard, kind)));
+        }
         wait(rt, acquire, Until::Object(rests), Patience::Endless);
         let mut state = guard.get();
         if state[DONE] != 0 {

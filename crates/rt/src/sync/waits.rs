@@ -1,5 +1,9 @@
 //! Condition variables and semaphores, and the queue in which threads wait for a wake-up.
 //!
+//! A condition variable counts, where glibc does, the threads that are within a wait. Whoever wakes others looks at that first; if it
+//! is 0, there is nothing else to do, and that is no fence. So to enter a wait and to leave it are additions, which need not be in an
+//! order with each other, but are in one with those who look.
+//!
 //! A wake-up may go to any thread that waited when it was given: it is kept beside the queue until
 //! one of them is chosen. If all of them are woken, there is nothing to choose, and in which order they leave does not matter; nor
 //! does the order in which threads enter. Waiting is two steps, to enter the queue and to leave it; who waits on a
@@ -58,13 +62,21 @@ pub(super) fn entered(rt: &mut Runtime, op: Op, patience: Patience, pc: usize) {
         kind = OpKind::Release;
     }
     let event = Event::new(Op { kind, ..op }, Order::SeqCst, pc).orders(Sync::Use);
-    let commutes = rt.waits_commute();
-    rt.record(if commutes { event.seen_as(OpKind::Compare) } else { event });
+    match rt.waits_commute() {
+        true if op.len == CONDITION => rt.record_unordered(event),
+        true => rt.record(event.seen_as(OpKind::Compare)),
+        false => rt.record(event),
+    }
 }
 
 /// The step by which a thread enters a queue.
 pub(super) fn entering(rt: &Runtime, op: Op) -> Op {
-    Op { kind: if rt.waits_commute() { OpKind::Read } else { op.kind }, ..op }
+    let kind = match rt.waits_commute() {
+        true if op.len == CONDITION => OpKind::Add,
+        true => OpKind::Read,
+        false => op.kind,
+    };
+    Op { kind, ..op }
 }
 
 /// What it is to leave a queue: if all in it were woken, nobody notices the order. But who could have left earlier,
@@ -72,6 +84,21 @@ pub(super) fn entering(rt: &Runtime, op: Op) -> Op {
 fn leaving(rt: &Runtime, thread: usize) -> OpKind {
     let waiting = &rt.threads.get(thread).waiting;
     if waiting.granted && !waiting.contends { OpKind::Read } else { OpKind::Acquire }
+}
+
+/// The same for a condition variable.
+fn leaving_condition(rt: &Runtime, thread: usize) -> OpKind {
+    if leaving(rt, thread) == OpKind::Read { OpKind::Add } else { OpKind::Acquire }
+}
+
+/// What it is to leave a condition variable when the time is over: whoever looks finds one thread less. In virtual time that is the
+/// same step as to be woken.
+fn giving_up(rt: &Runtime, _thread: usize) -> OpKind {
+    match () {
+        () if rt.config.virtual_time => OpKind::Acquire,
+        () if rt.waits_commute() => OpKind::Add,
+        () => OpKind::Update,
+    }
 }
 
 /// How a thread has left a queue.
@@ -103,9 +130,16 @@ pub(super) fn leave(rt: &mut Rt, op: Op, queue: usize, patience: Patience, call:
     }
     let what = if op.len == CONDITION { Awaited::Condition } else { Awaited::Word };
     rt.threads.me_mut().awaits = Some(what);
-    if rt.waits_commute() && patience == Patience::Endless && !rt.threads.alone() {
+    let kind: Option<fn(&Runtime, usize) -> OpKind> = match op.len {
+        _ if rt.threads.alone() => None,
+        CONDITION if patience == Patience::Timed => Some(giving_up),
+        _ if !rt.waits_commute() || patience != Patience::Endless => None,
+        CONDITION => Some(leaving_condition),
+        _ => Some(leaving),
+    };
+    if let Some(kind) = kind {
         let me = rt.threads.current();
-        rt.threads.me_mut().set_varying(Varying::Known(leaving, me));
+        rt.threads.me_mut().set_varying(Varying::Known(kind, me));
     }
     let woken = wait(rt, op, Until::Known(is_woken, queue), patience);
     let granted = rt.threads.me_mut().waiting.granted;
@@ -157,9 +191,23 @@ fn first_word(condition: Condition) -> Guest<u64> {
     unsafe { Guest::at(condition.addr()) }
 }
 
+/// Where a condition variable has [`USER`] for each thread that is within a wait; lower bits are its attributes.
+fn users(condition: usize) -> Guest<u32> {
+    // SAFETY: the program says that there is a condition variable, which has more bytes than that.
+    unsafe { Guest::at(condition + 0x24) }
+}
+
+const USER: u32 = 8;
+
+/// What it is to wake those who wait on a condition variable: if there are none, it is a look.
+fn wakes_condition(rt: &Runtime, condition: usize) -> OpKind {
+    if users(condition).get() < USER { OpKind::Read } else { wakes(rt, condition) }
+}
+
 /// Ends a condition variable. Who was woken may still be on the way.
 pub fn condition_destroy(rt: &mut Rt, condition: Condition, pc: usize) {
-    step(rt, op(OpKind::Update, condition, CONDITION));
+    let update = op(OpKind::Update, condition, CONDITION);
+    step(rt, update);
     usable(rt, condition, "destroys", pc);
     let queue = condition.addr();
     let waiting = rt.threads.iter().filter(|t| t.waiting.is_in(queue)).count();
@@ -167,6 +215,7 @@ pub fn condition_destroy(rt: &mut Rt, condition: Condition, pc: usize) {
         misuse(rt, queue, pc, "destroys a condition variable that a thread waits on");
     }
     first_word(condition).set(GONE);
+    done_with(rt, update, pc, Sync::Use);
     destroyed(rt, queue, pc);
 }
 
@@ -195,35 +244,47 @@ pub fn condition_wait(
         misuse(rt, queue, pc, text);
     }
     rt.enter_queue(queue);
+    users(queue).set(users(queue).get().wrapping_add(USER));
     rt.threads.me_mut().waiting.mutex = mutex.addr();
     entered(rt, update, patience, pc);
     let error = locks::unlock(rt, mutex, pc);
     if error != 0 {
         rt.leave_queue();
+        users(queue).set(users(queue).get().wrapping_sub(USER));
         return error;
     }
     let acquire = op(OpKind::Acquire, condition, CONDITION);
     let leave = leave(rt, acquire, queue, patience, call);
+    users(queue).set(users(queue).get().wrapping_sub(USER));
     // A wait may end without a reason, so that it says nothing about whoever gave the wake-up.
     if leave.woken {
         rt.threads.me_mut().spin.changed();
     }
     let event = Event::new(left(acquire, leave.woken), Order::SeqCst, pc).orders(Sync::Nothing);
-    rt.record(leave.seen(event));
+    if leave.all || !leave.woken && rt.waits_commute() {
+        rt.record_unordered(event);
+    } else {
+        rt.record(if leave.woken { event } else { event.seen_as(OpKind::Update) });
+    }
     locks::relock(rt, mutex, pc);
     if leave.woken { 0 } else { libc::ETIMEDOUT }
 }
 
 /// Wakes at most `n` threads that wait on a condition variable.
 pub fn condition_wake(rt: &mut Rt, condition: Condition, n: u32) {
-    let pc = rt.pc();
-    let op = op(OpKind::Release, condition, CONDITION);
-    wake_step(rt, op, condition.addr());
+    let call = rt.call();
+    let (pc, queue) = (call.pc(), condition.addr());
+    let release = op(OpKind::Release, condition, CONDITION);
+    let kind = Varying::Known(wakes_condition, queue);
+    read_step(rt, users(queue).area(), release, call, Some(kind));
     usable(rt, condition, "signals", pc);
-    rt.wake(condition.addr(), n);
-    rt.threads.me_mut().spin.changed();
+    let kind = if users(queue).get() < USER { OpKind::Read } else { OpKind::Release };
+    // A loop that goes on to wake those who are on their way already waits for them.
+    if kind == OpKind::Release && rt.wake(queue, n) > 0 {
+        rt.threads.me_mut().spin.changed();
+    }
     // How many it may wake tells it from those who wait.
-    let event = Event::new(op, Order::SeqCst, pc).with(u64::from(n), None);
+    let event = Event::new(Op { kind, ..release }, Order::SeqCst, pc).with(u64::from(n), None);
     rt.record(event.orders(Sync::Use));
 }
 

@@ -78,11 +78,28 @@ fn until(rt: &mut Rt, wanted: &mut Wanted, patience: Patience, what: &'static st
     rt.record(Event::new(op(kind), Order::SeqCst, pc));
 }
 
+/// Where bytes go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the thread that calls.
+    In,
+    /// From it.
+    Out,
+}
+
 /// Before a call that may block on a descriptor.
-fn before(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
-    ready(rt, fd, events, what);
-    if events == libc::POLLOUT {
+pub fn before(rt: &mut Rt, fd: i32, direction: Direction, what: &'static str) {
+    ready(rt, fd, direction, what);
+    if direction == Direction::Out {
         sent(rt, fd);
+    }
+}
+
+/// The current thread is about to write to a descriptor.
+pub fn writes_to(fd: i32, what: &'static str) {
+    // SAFETY: entered from the program, see `Rt::live`.
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        before(&mut rt, fd, Direction::Out, what);
     }
 }
 
@@ -102,12 +119,13 @@ fn uses(rt: &mut Rt, fd: i32) {
 }
 
 /// Waits until a call on a descriptor would not block.
-fn ready(rt: &mut Rt, fd: i32, events: i16, what: &'static str) {
+fn ready(rt: &mut Rt, fd: i32, direction: Direction, what: &'static str) {
     uses(rt, fd);
     if !descriptors::blocks(fd) {
         return;
     }
     let pc = rt.pc();
+    let events = if direction == Direction::In { libc::POLLIN } else { libc::POLLOUT };
     let mut poll = libc::pollfd { fd, events, revents: 0 };
     let mut wanted = Wanted::poll(&raw mut poll as usize, 1);
     until(rt, &mut wanted, Patience::Last, what, pc);
@@ -134,12 +152,12 @@ macro_rules! blocking {
 }
 
 blocking! {
-    recvfrom, libc::POLLIN, (to: usize, len: usize, flags: i32, addr: usize, n: usize) -> isize;
-    recvmsg, libc::POLLIN, (message: usize, flags: i32) -> isize;
-    sendto, libc::POLLOUT, (from: usize, len: usize, flags: i32, addr: usize, n: u32) -> isize;
-    sendmsg, libc::POLLOUT, (message: usize, flags: i32) -> isize;
-    accept, libc::POLLIN, (addr: usize, len: usize) -> i32;
-    accept4, libc::POLLIN, (addr: usize, len: usize, flags: i32) -> i32;
+    recvfrom, Direction::In, (to: usize, len: usize, flags: i32, addr: usize, n: usize) -> isize;
+    recvmsg, Direction::In, (message: usize, flags: i32) -> isize;
+    sendto, Direction::Out, (from: usize, len: usize, flags: i32, addr: usize, n: u32) -> isize;
+    sendmsg, Direction::Out, (message: usize, flags: i32) -> isize;
+    accept, Direction::In, (addr: usize, len: usize) -> i32;
+    accept4, Direction::In, (addr: usize, len: usize, flags: i32) -> i32;
 }
 
 /// Gets bytes from the kernel, into memory of ours first, so that it is known how many they are before
@@ -170,19 +188,19 @@ fn area(bytes: Guest<u8>, len: usize) -> Area {
 /// Passes bytes to the kernel.
 fn sends(rt: &mut Rt, fd: i32, from: Guest<u8>, len: usize, what: &'static str) {
     let call = rt.call();
-    ready(rt, fd, libc::POLLOUT, what);
+    ready(rt, fd, Direction::Out, what);
     access(rt, area(from, len), false, call);
     sent(rt, fd);
 }
 
 stand_in! {
     fn read(rt, fd: i32, to: Guest<u8>, len: usize) -> isize {
-        before(rt, fd, libc::POLLIN, "read");
+        before(rt, fd, Direction::In, "read");
         receive(rt, to, len, |to| native!(read(fd: i32, to: Guest<u8>, len: usize) -> isize))
     }
 
     fn readv(rt, fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize {
-        before(rt, fd, libc::POLLIN, "readv");
+        before(rt, fd, Direction::In, "readv");
         let all = parts_of(parts, n);
         let Some(len) = all.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.1)) else {
             return native!(readv(fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize);
@@ -207,7 +225,7 @@ stand_in! {
     }
 
     fn recv(rt, fd: i32, to: Guest<u8>, len: usize, flags: i32) -> isize {
-        before(rt, fd, libc::POLLIN, "recv");
+        before(rt, fd, Direction::In, "recv");
         receive(rt, to, len, |to| {
             native!(recv(fd: i32, to: Guest<u8>, len: usize, flags: i32) -> isize)
         })
@@ -239,10 +257,24 @@ stand_in! {
         native!(write(fd: i32, from: Guest<u8>, len: usize) -> isize)
     }
 
+    fn eventfd_read(rt, fd: i32, to: Guest<u8>) -> i32 {
+        before(rt, fd, Direction::In, "eventfd_read");
+        let len = size_of::<u64>();
+        let got = receive(rt, to, len, |to| {
+            native!(read(fd: i32, to: Guest<u8>, len: usize) -> isize)
+        });
+        if got == len as isize { 0 } else { -1 }
+    }
+
+    fn eventfd_write(rt, fd: i32, value: u64) -> i32 {
+        before(rt, fd, Direction::Out, "eventfd_write");
+        native!(eventfd_write(fd: i32, value: u64) -> i32)
+    }
+
     fn writev(rt, fd: i32, from: Guest<libc::iovec>, n: i32) -> isize {
         rt.hear_parts(fd, from, n);
         note_file(rt, fd);
-        before(rt, fd, libc::POLLOUT, "writev");
+        before(rt, fd, Direction::Out, "writev");
         native!(writev(fd: i32, from: Guest<libc::iovec>, n: i32) -> isize)
     }
 }

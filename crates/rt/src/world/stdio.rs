@@ -2,12 +2,12 @@
 
 use weakspot_live::{OpKind, Order};
 
-use crate::Runtime;
 use crate::entry::frame::stand_in;
 use crate::entry::guest::{Area, Guest};
 use crate::execution::monitors::Event;
 use crate::schedule::threads::{Patience, Until};
 use crate::schedule::turns::{step, wait};
+use crate::{Rt, Runtime};
 
 /// A file that is locked.
 struct Locked {
@@ -53,7 +53,7 @@ impl Files {
 }
 
 /// A file of libc, by its address.
-type File = Guest<()>;
+pub type File = Guest<()>;
 
 fn area(file: File) -> Area {
     // SAFETY: the program says that there is a file, which is larger than this.
@@ -68,14 +68,27 @@ fn done(rt: &mut Runtime, kind: OpKind, file: File, pc: usize) {
     rt.record(Event::new(area(file).op(kind), Order::SeqCst, pc));
 }
 
+/// Takes the lock of a file, after waiting for it.
+pub fn lock(rt: &mut Rt, file: File) {
+    let pc = rt.pc();
+    let op = area(file).op(OpKind::Acquire);
+    wait(rt, op, Until::Known(is_free, file.addr()), Patience::Endless);
+    let me = rt.threads.current();
+    rt.files.take(me, file.addr());
+    done(rt, OpKind::Acquire, file, pc);
+}
+
+/// Frees it.
+pub fn unlock(rt: &mut Rt, file: File) {
+    let pc = rt.pc();
+    step(rt, area(file).op(OpKind::Release));
+    rt.files.free(file.addr());
+    done(rt, OpKind::Release, file, pc);
+}
+
 stand_in! {
     fn flockfile(rt, file: File) {
-        let pc = rt.pc();
-        let op = area(file).op(OpKind::Acquire);
-        wait(rt, op, Until::Known(is_free, file.addr()), Patience::Endless);
-        let me = rt.threads.current();
-        rt.files.take(me, file.addr());
-        done(rt, OpKind::Acquire, file, pc);
+        lock(rt, file);
     }
 
     fn ftrylockfile(rt, file: File) -> i32 {
@@ -91,9 +104,6 @@ stand_in! {
     }
 
     fn funlockfile(rt, file: File) {
-        let pc = rt.pc();
-        step(rt, area(file).op(OpKind::Release));
-        rt.files.free(file.addr());
-        done(rt, OpKind::Release, file, pc);
+        unlock(rt, file);
     }
 }

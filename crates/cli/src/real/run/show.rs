@@ -11,8 +11,8 @@ use weakspot_campaign::{
 use weakspot_core::{Limit, Model, Verdict};
 use weakspot_jobs::kept::Entry;
 use weakspot_jobs::options::options;
-use weakspot_live::OpKind;
 use weakspot_live::wire::TracedStep;
+use weakspot_live::{OpKind, Order};
 use weakspot_report::{
     Explored, Head, MonitorAnswer, RealAdvice, RealChange, RealConsequence, RealFailed,
     RealFailure, RealOvertaking, RealPairs, RealRelated, RealShown, RealStep, RealUnserializable,
@@ -309,7 +309,7 @@ fn runs(failed: &Failed, look: Look<'_>) -> Vec<Option<Run>> {
 /// read-write locks and, in C, of spin locks, where Rust has futexes, are those of locks.
 fn kind(shown: &ShownStep, rust: bool) -> StepKind {
     const CONDITION: u32 = 48;
-    let TracedStep { kind, len, value, .. } = shown.step;
+    let TracedStep { kind, len, value, order, .. } = shown.step;
     let lock = matches!(len, 40 | 56) || len == 4 && !rust;
     let queue = len == CONDITION || len == 4 && rust;
     match shown.what {
@@ -327,6 +327,8 @@ fn kind(shown: &ShownStep, rust: bool) -> StepKind {
         OpKind::Release if lock => StepKind::Unlock,
         OpKind::Release if queue && value.is_none() => StepKind::Wait,
         OpKind::Release => StepKind::Wake,
+        // Nobody was there to be woken.
+        OpKind::Read if len == CONDITION && order == Order::SeqCst => StepKind::Wake,
         OpKind::Acquire => StepKind::Wait,
         OpKind::Fence => StepKind::Fence,
         OpKind::StoreFence => StepKind::StoreFence,

@@ -23,6 +23,19 @@ fn functions_that_are_fences_and_those_that_are_none() {
     let rw = "static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;";
     let mutex =
         "static pthread_mutex_t l = PTHREAD_MUTEX_INITIALIZER, m = PTHREAD_MUTEX_INITIALIZER;";
+    let condition = "#include <threads.h>
+static pthread_cond_t l = PTHREAD_COND_INITIALIZER; static cnd_t m;";
+    let rws = "static pthread_rwlock_t l, m;";
+    let bar = "static pthread_barrier_t l, m;";
+    let bars = "pthread_barrier_init(&l, 0, 2); pthread_barrier_init(&m, 0, 2);";
+    let timed = "#include <time.h>
+static struct timespec now = {0, 1}; static pthread_mutex_t l;";
+    let timedrw = "#include <time.h>
+static struct timespec now = {0, 1}; static pthread_rwlock_t l;";
+    let readers = "pthread_rwlock_rdlock(&l);";
+    let others = "static pthread_t s, t; static void *ends(void *a) { return a; }";
+    let started = "pthread_create(&s, 0, ends, 0); pthread_create(&t, 0, ends, 0);";
+    let mut read = 0;
     for (name, front, [first, second], setup, fence) in [
         ("once", once, ["pthread_once(&o, nothing);"; 2], "pthread_once(&o, nothing);", false),
         ("spintry", spin, ["pthread_spin_trylock(&l);", "pthread_spin_trylock(&m);"], spins, true),
@@ -31,6 +44,35 @@ fn functions_that_are_fences_and_those_that_are_none() {
         ("tryrd", rw, ["pthread_rwlock_tryrdlock(&l);"; 2], "pthread_rwlock_wrlock(&l);", false),
         ("trywr", rw, ["pthread_rwlock_trywrlock(&l);"; 2], "pthread_rwlock_wrlock(&l);", false),
         ("trymutex", mutex, ["pthread_mutex_trylock(&l);"; 2], "pthread_mutex_lock(&l);", true),
+        ("signal", condition, ["pthread_cond_signal(&l);", "cnd_broadcast(&m);"], "", false),
+        ("endcond", condition, ["pthread_cond_destroy(&l);", "cnd_destroy(&m);"], "", true),
+        (
+            "endmutex",
+            mutex,
+            ["pthread_mutex_destroy(&l);", "pthread_mutex_destroy(&m);"],
+            "",
+            false,
+        ),
+        ("endrw", rws, ["pthread_rwlock_destroy(&l);", "pthread_rwlock_destroy(&m);"], "", false),
+        ("endspin", spin, ["pthread_spin_destroy(&l);", "pthread_spin_destroy(&m);"], spins, false),
+        ("endsem", "static sem_t s, t;", ["sem_destroy(&s);", "sem_destroy(&t);"], "", false),
+        (
+            "endbar",
+            bar,
+            ["pthread_barrier_destroy(&l);", "pthread_barrier_destroy(&m);"],
+            bars,
+            true,
+        ),
+        (
+            "timed",
+            timed,
+            ["pthread_mutex_timedlock(&l, &now);"; 2],
+            "pthread_mutex_lock(&l);",
+            true,
+        ),
+        ("timedrw", timedrw, ["pthread_rwlock_timedwrlock(&l, &now);"; 2], readers, true),
+        ("join", others, ["pthread_join(s, 0);", "pthread_join(t, 0);"], started, true),
+        ("detach", others, ["pthread_detach(s);", "pthread_detach(t);"], started, true),
     ] {
         let source = between(front, [first, second], setup);
         let name = format!("fence_{name}");
@@ -40,7 +82,14 @@ fn functions_that_are_fences_and_those_that_are_none() {
         }
         let (out, code) = explore(&name, &source, &["--robust", "--model", "tso"]);
         assert_eq!(code, Some(i32::from(!fence)), "{name}: {out}");
+        // The text says the same, where it can be read.
+        let file = format!("{}/run/{name}.c", env!("CARGO_TARGET_TMPDIR"));
+        let ran = run(&["robust", "--model", "tso", &file], "");
+        let refused = ran.code == Some(2);
+        assert!(refused || ran.code == Some(i32::from(!fence)), "{name}: {}{}", ran.out, ran.err);
+        read += usize::from(!refused);
     }
+    assert!(read >= 10, "{read} were read");
 }
 
 /// The store that frees a spin lock waits behind those before it.
@@ -71,6 +120,56 @@ fn to_free_a_spin_lock_is_a_store() {
         for how in ["--under", "--model"] {
             let (out, code) = explore("spin_counts", &source, &[how, model]);
             assert_eq!(code, Some(0), "{how} {model}: {out}");
+        }
+    }
+}
+
+/// To wake somebody is a fence. In between, whether there is somebody is explored in all orders.
+#[test]
+fn to_wake_is_a_fence_if_somebody_waits() {
+    let front = "#include <time.h>
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int waits;
+volatile int x, y, r1, r2;
+static void *waiter(void *a) {
+    pthread_mutex_lock(&m);
+    waits = 1;
+    WAIT;
+    pthread_mutex_unlock(&m);
+    return a;
+}";
+    let first = "BEFORE x = 1; pthread_cond_signal(&c); r1 = y;";
+    let last = "y = 1; __sync_synchronize(); r2 = x;";
+    let source = two(front, first, last, "r1 || r2");
+    let started = "pthread_t a, b, w; pthread_create(&w, 0, waiter, 0);";
+    let source = source.replace("pthread_t a, b;", started);
+    let there = "while (!waits); pthread_mutex_lock(&m); pthread_mutex_unlock(&m);";
+    let for_ever = source.replace("WAIT", "pthread_cond_wait(&c, &m)").replace("BEFORE", there);
+    let until = "struct timespec now = {0, 1}; pthread_cond_timedwait(&c, &m, &now)";
+    let for_a_time = source.replace("WAIT", until).replace("BEFORE", "");
+    for (name, source, fence) in
+        [("wakes_one", for_ever, true), ("wakes_perhaps", for_a_time, false)]
+    {
+        for how in [&["--model", "tso"][..], &["--under", "tso"], &["--robust", "--model", "tso"]] {
+            let (out, code) = explore(name, &source, how);
+            assert_eq!(code, Some(i32::from(!fence)), "{name} {how:?}: {out}");
+        }
+    }
+}
+
+/// An attempt that comes first succeeds, and then it waits for the buffer, although it did not where it failed.
+#[test]
+fn an_attempt_that_would_have_succeeded_earlier() {
+    let front = "#include <semaphore.h>\nstatic sem_t s; volatile int x;";
+    let first = "sem_trywait(&s);";
+    let source = two(front, first, "x = 1; if (sem_trywait(&s) == 0) abort();", "1");
+    let source = source.replace("pthread_t a, b;", "pthread_t a, b; sem_init(&s, 0, 1);");
+    for strategy in ["auto", "dpor", "rf"] {
+        for model in ["tso", "pso"] {
+            let (out, code) =
+                explore("try_first", &source, &["--under", model, "--strategy", strategy]);
+            assert_eq!(code, Some(1), "{strategy} {model}: {out}");
         }
     }
 }

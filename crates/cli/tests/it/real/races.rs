@@ -107,7 +107,7 @@ fn in_cxx() {
     }
 }
 
-/// Not asked for, not looked for; and what is asked about buffers is another question.
+/// Not asked for, not looked for.
 #[test]
 fn only_where_they_are_asked_for() {
     let source = root().join("corpus/races/c/mp.c");
@@ -118,7 +118,8 @@ fn only_where_they_are_asked_for() {
     for (options, code) in [
         (&["--model", "tso"][..], Some(1)),
         (&["--model", "tso", "--no-races"], Some(0)),
-        (&["--under", "tso"], Some(0)),
+        (&["--under", "tso"], Some(1)),
+        (&["--under", "tso", "--no-races"], Some(0)),
     ] {
         let mut words = vec!["run"];
         words.extend(options);

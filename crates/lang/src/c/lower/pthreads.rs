@@ -70,16 +70,18 @@ impl Lower<'_> {
             }
             "mutex_init" | "spin_init" => {
                 arity(name, args, 2, e)?;
+                if name == "mtx_init" {
+                    self.not_recursive(&args[1])?;
+                }
                 self.free(args, false)?;
             }
+            // Locked instructions, as in glibc.
+            "cond_destroy" | "barrier_destroy" | "detach" => self.fence(Fence::Full),
             "mutex_destroy"
             | "spin_destroy"
             | "cond_init"
-            | "cond_destroy"
-            | "barrier_destroy"
             | "barrierattr_init"
             | "barrierattr_destroy"
-            | "detach"
             | "attr_init"
             | "attr_destroy"
             | "attr_setdetachstate" => {}
@@ -137,18 +139,15 @@ impl Lower<'_> {
                 let value = Expr::binary(BinOp::Add, Expr::Reg(reg), Expr::Const(1));
                 self.instr(Instr::Update { reg, addr, value });
             }
-            "sem_wait" | "sem_trywait" => {
+            "sem_wait" => {
                 arity(name, args, 1, e)?;
                 let addr = self.lock_place(args)?;
-                let old = self.temp();
-                let some = Expr::binary(BinOp::Gt, Expr::Reg(old), Expr::Const(0));
-                let value = Expr::binary(BinOp::Sub, Expr::Reg(old), some.clone());
-                self.instr(Instr::Update { reg: old, addr, value });
-                if word == "sem_trywait" {
-                    let failed = Expr::binary(BinOp::Sub, some, Expr::Const(1));
-                    return Ok(Some((failed, Type::INT)));
-                }
+                let some = self.take_one(addr);
                 self.instr(Instr::Assume(some));
+            }
+            "sem_trywait" => {
+                arity(name, args, 1, e)?;
+                return self.try_to_take_one(args).map(Some);
             }
             "barrier_init" => {
                 arity(name, args, 3, e)?;
@@ -178,6 +177,45 @@ impl Lower<'_> {
         self.instr(Instr::Update { reg: old, addr, value: Expr::Const(1) });
         self.instr(Instr::Assume(not(Expr::Reg(old))));
         Ok(())
+    }
+
+    /// Takes one from a semaphore if there is one; whether there was.
+    fn take_one(&mut self, addr: Expr) -> Expr {
+        let old = self.temp();
+        let some = Expr::binary(BinOp::Gt, Expr::Reg(old), Expr::Const(0));
+        let value = Expr::binary(BinOp::Sub, Expr::Reg(old), some.clone());
+        self.instr(Instr::Update { reg: old, addr, value });
+        some
+    }
+
+    /// The same as `sem_trywait` does it: who finds nothing has only looked, which is no fence.
+    fn try_to_take_one(&mut self, args: &[ast::Expr]) -> Lowering<Typed> {
+        let addr = self.lock_place(args)?;
+        let (failed, seen) = (self.temp(), self.temp());
+        let (there, behind) = (self.new_point(), self.new_point());
+        self.assign(failed, Expr::Const(-1));
+        self.instr(Instr::Load { reg: seen, addr: addr.clone() });
+        let some = Expr::binary(BinOp::Gt, Expr::Reg(seen), Expr::Const(0));
+        self.fork(some, there, behind);
+        self.resume(there);
+        let some = self.take_one(addr);
+        self.assign(failed, Expr::binary(BinOp::Sub, some, Expr::Const(1)));
+        self.go_to(behind);
+        self.resume(behind);
+        Ok((Expr::Reg(failed), Type::INT))
+    }
+
+    /// A mutex that its owner may take again would keep that owner waiting for ever here.
+    fn not_recursive(&mut self, kind: &ast::Expr) -> Lowering<()> {
+        const RECURSIVE: i64 = 1;
+        match self.value(kind)?.0 {
+            Expr::Const(kind) if kind & RECURSIVE == 0 => Ok(()),
+            _ => {
+                let expected = "`mtx_plain` and `mtx_timed` are";
+                Err(Diagnostic::new(kind.at, "this kind of mutex is not supported here", expected)
+                    .help(ELSEWHERE))
+            }
+        }
     }
 
     /// Frees a lock; atomically if others may know it.

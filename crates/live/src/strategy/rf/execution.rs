@@ -210,6 +210,13 @@ impl Execution {
         found.map_or(NONE, |at| at as u32)
     }
 
+    /// The commits of what the thread of an event has stored before.
+    pub(super) fn commits_of(&self, at: u32) -> Vec<u32> {
+        let thread = self.events[at as usize].id.0;
+        let stores = self.events[..at as usize].iter().filter(|e| e.id.0 == thread);
+        stores.filter(|e| self.hidden(e.op) && e.partner != NONE).map(|e| e.partner).collect()
+    }
+
     /// A commit comes after those of earlier stores of its thread that share bytes with its store, or
     /// that a fence between stores has put before it.
     fn needs_of_commit(&self, store: u32, needs: &mut Vec<u32>) {

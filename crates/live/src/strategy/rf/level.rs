@@ -81,6 +81,11 @@ impl Level {
             }
             part[at as usize] = true;
         }
+        // What turned out to be an update has waited for its buffer.
+        let varies = |&at: &usize| part[at] && execution.events[at].varies;
+        for at in (0..part.len()).filter(varies).collect::<Vec<_>>() {
+            execution.add_needs(at as u32, &mut part);
+        }
         let (pairs, waiting) = (Vec::new(), Vec::new());
         let mut level = Level { execution, part, pairs, done: 0, waiting, ended_early, cut: false };
         level.find_pairs(all);
@@ -311,26 +316,36 @@ impl Level {
     /// How an execution begins that has a larger part, and as much of this one as agrees with it.
     pub(super) fn plan(&self, larger: Larger, known: &FxHashMap<u64, bool>) -> Planned {
         let run = &self.execution;
-        let Larger { ref pair, ref set } = larger;
+        let Larger { pair, set } = larger;
         let Event { op, varies, cells, .. } = run.events[pair.read as usize];
         let from = (cells.0..).zip(pair.from.iter().copied()).collect();
-        let needs = self.commits(pair);
+        let needs = self.commits(&pair);
         let mut changed = Changed { at: pair.read, from, needs, writes: false, last: false };
+        let mut with = set.clone();
         let mut found = Found::None;
         // It writes or not, depending on what it reads. Who reads the same again in a loop will wait for
         // ever if nothing comes after that.
-        let wrote = if varies { known.get(&self.cause(pair)) } else { None };
+        let wrote = if varies { known.get(&self.cause(&pair)) } else { None };
         let ways = match (varies, op.writes()) {
             (true, _) if wrote == Some(&true) => &[(true, false)][..],
             (true, _) if wrote == Some(&false) => &[(false, false)],
             (true, _) => &[(true, false), (false, false)],
             (false, true) => &[(true, false)],
-            (false, false) if is_again(run, pair) => &[(false, true), (false, false)],
+            (false, false) if is_again(run, &pair) => &[(false, true), (false, false)],
             (false, false) => &[(false, false)],
         };
+        let needs = changed.needs.clone();
         for &(writes, last) in ways {
+            changed.needs.clone_from(&needs);
             (changed.writes, changed.last) = (writes, last);
-            found = order(run, set, &changed);
+            with.clone_from(&set);
+            if writes && !op.waits() {
+                for commit in run.commits_of(pair.read) {
+                    run.add_past(commit, &mut with);
+                    changed.needs.push(commit);
+                }
+            }
+            found = order(run, &with, &changed);
             if found != Found::None {
                 break;
             }
@@ -340,7 +355,7 @@ impl Level {
         let waited = |at: usize| set[at] && run.events[at].waker != NONE;
         match found {
             Found::Order(order) => {
-                let order = self.keep(larger, &changed, order);
+                let order = self.keep(Larger { pair, set: with }, &changed, order);
                 let step = |&at: &u32| (run.events[at as usize].id.0, run.events[at as usize].op);
                 Planned::Order(order.iter().map(step).collect(), doubt)
             }

@@ -1,0 +1,55 @@
+//! Loops that go on until another thread has done something, by calls of libc.
+
+use crate::real::run::{explore, two};
+
+/// Who wakes others again and again until one of them goes on waits for that one.
+#[test]
+fn a_loop_that_wakes_until_somebody_goes_on() {
+    let front = "static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int done;";
+    let waits =
+        "pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); done = 1;";
+    let source = two(front, waits, "while (!done) pthread_cond_signal(&c);", "done");
+    for how in [&["--model", "tso"][..], &["--under", "tso"], &["--under", "pso"]] {
+        let (out, code) = explore("wakes_on", &source, how);
+        assert_eq!(code, Some(0), "{how:?}: {out}");
+    }
+}
+
+/// Who tries again for some time goes on when the lock is free.
+#[test]
+fn a_loop_that_tries_for_some_time() {
+    let time = "#include <time.h>\nstatic struct timespec now = {0, 1}; static int n;";
+    for (name, lock, locks, unlocks) in [
+        (
+            "mutex",
+            "static pthread_mutex_t l = PTHREAD_MUTEX_INITIALIZER;",
+            "pthread_mutex_timedlock",
+            "pthread_mutex_unlock",
+        ),
+        (
+            "rwlock",
+            "static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;",
+            "pthread_rwlock_timedwrlock",
+            "pthread_rwlock_unlock",
+        ),
+    ] {
+        let section = format!("while ({locks}(&l, &now)); n++; {unlocks}(&l);");
+        let source = two(&format!("{time} {lock}"), &section, &section, "n == 2");
+        for how in [&["--model", "tso"][..], &["--under", "tso"]] {
+            let (out, code) = explore(&format!("tries_{name}"), &source, how);
+            assert_eq!(code, Some(0), "{name} {how:?}: {out}");
+        }
+        // What never comes is still waited for in vain.
+        let kept = two(
+            &format!("{time} {lock}"),
+            &format!("while ({locks}(&l, &now)); n++;"),
+            &format!("while ({locks}(&l, &now)); n++;"),
+            "1",
+        );
+        let (out, code) = explore(&format!("tries_{name}_kept"), &kept, &["--model", "tso"]);
+        assert_eq!(code, Some(1), "{name}: {out}");
+        assert!(out.contains("livelock"), "{name}: {out}");
+    }
+}
