@@ -723,6 +723,15 @@ fn returns_err() -> Result<(), String> {
     t.join().unwrap();
     if x == 0 { Err("it is zero".to_owned()) } else { Ok(()) }
 }
+
+#[test]
+fn compares() {
+    static mut TEXT: [u8; 5] = *b"hello";
+    let t = thread::spawn(|| unsafe { TEXT[4] = b'a' });
+    let text = unsafe { (&raw const TEXT).as_ref().unwrap() };
+    std::hint::black_box(std::str::from_utf8(text) == Ok("hello"));
+    t.join().unwrap();
+}
 "#;
 
 /// What the harness says about a test is told at the test.
@@ -752,4 +761,8 @@ fn failures_without_a_panic() {
         assert!(frames.iter().any(is_at), "{failure}");
         assert_eq!(failure["text"], text, "{failure}");
     }
+    // Bytes are compared by a function of libc, which the compiler calls by a name of its own.
+    let answers = ran.out.lines().filter(|line| line.contains("compares"));
+    let is_race = |line: &str| line.contains("\"data-race\"") && line.contains("src/lib.rs:28");
+    assert!(answers.into_iter().any(is_race), "{}", ran.out);
 }
