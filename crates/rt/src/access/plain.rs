@@ -270,6 +270,23 @@ impl Runtime {
         self.shadow.touch(me, area, write)
     }
 
+    /// The current thread reads bytes in code that is not instrumented. Whether others touch them.
+    pub fn notices_read(&mut self, area: Area) -> bool {
+        match self.threads.alone() {
+            true => return self.shadow.is_shared(area),
+            false if !self.config.filter => return true,
+            false => {}
+        }
+        match self.touch(area, false) {
+            Seen::Private => false,
+            Seen::Shared => true,
+            Seen::News => {
+                self.learn(area.addr(), area.len() as usize);
+                true
+            }
+        }
+    }
+
     /// The current thread touches bytes by a step in any case: if that makes them shared, the
     /// exploration starts again.
     pub fn touch_by_step(&mut self, area: Area, write: bool) {

@@ -1,4 +1,5 @@
-//! Atomic updates, fences and some loads that nobody has instrumented, inside of Rust's standard library and in `asm!`: each has a trap in
+//! Atomic updates, fences and some loads that nobody has instrumented, inside of Rust's standard library and in `asm!`, and functions of the
+//! library that read what they get: each has a trap in
 //! the place of its first byte, so that it is announced like any other. Then a copy of the instruction
 //! is executed, which goes back to what follows it.
 //!
@@ -15,6 +16,7 @@ use weakspot_live::{OpKind, Order};
 
 use crate::Rt;
 use crate::access::atomics::full;
+use crate::access::pending::settle;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
@@ -45,6 +47,8 @@ enum Does {
     Fence(Fence),
     /// A load that matters.
     Load(Update),
+    /// A function begins that reads so many bytes where its first argument is, or as many as its second one says.
+    Reads(u32),
 }
 
 impl Does {
@@ -73,6 +77,11 @@ fn byte(config: &Config) -> Byte {
 
 /// `jmp [rip]`; the address follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
+/// The longest instruction.
+const LONGEST: usize = 15;
+/// What gets a trap: how far from the beginning of the program, how long the instruction is and whether it is only a fence, if that is
+/// known, and how many bytes are read.
+type Site = (u64, Option<(u64, bool)>, u32);
 /// Room for a call, some instructions, and a jump.
 const ROOM: usize = 128;
 const PAGE: usize = 4096;
@@ -111,22 +120,33 @@ impl Traps {
     pub unsafe fn set(&mut self, config: &Config, base: usize) {
         let loud = config.traps.iter().map(|&(offset, len)| (offset, len, false));
         let quiet = config.quiet_traps.iter().map(|&(offset, len)| (offset, len, true));
-        let mut sites: Vec<(u64, u64, bool)> = loud.chain(quiet).collect();
+        let sites = loud.chain(quiet).map(|(offset, len, quiet)| (offset, Some((len, quiet)), 0));
+        let reads = config.reads.iter().map(|&(offset, bytes)| (offset, None, bytes as u32));
+        let mut sites: Vec<Site> = sites.chain(reads).collect();
         sites.sort_unstable();
+        sites.dedup_by_key(|site| site.0);
         if sites.is_empty() {
             return;
         }
         let space = sites.len() * ROOM;
         let Some(room) = near(base, space) else { return };
         let mut patches: Vec<Vec<u8>> = Vec::new();
-        for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
+        for (i, (offset, known, reads)) in sites.into_iter().enumerate() {
             let addr = base.wrapping_add(offset as usize);
+            // SAFETY: a function begins there, which has more bytes than any instruction, or others follow.
+            let first = || unsafe { core::slice::from_raw_parts(addr as *const u8, LONGEST) };
+            let found = known.or_else(|| Some((x86::instruction(first())?.len as u64, false)));
+            let Some((len, quiet)) = found else { continue };
             let jump = config.jumps.iter().find(|jump| jump.0 == offset);
             let covered = jump.map_or(len, |jump| jump.1) as usize;
             // SAFETY: the caller says that whole instructions are there.
             let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, covered) };
             let copy = room + i * ROOM;
-            let Some(does) = Does::of(&bytes[..len as usize], quiet) else { continue };
+            let does = match known {
+                Some(_) => Does::of(&bytes[..len as usize], quiet),
+                None => Some(Does::Reads(reads)),
+            };
+            let Some(does) = does else { continue };
             let call = if jump.is_some() { jumps::call(self.0.len()) } else { Vec::new() };
             let Some(mut code) = copied(bytes, addr, copy, call) else { continue };
             code.extend(JUMP);
@@ -275,6 +295,20 @@ fn reached(does: Does, registers: &Registers, at: usize) {
             check(rt, area, Use::Read, at);
             let event = Event::new(area.op(OpKind::Read), Order::Relaxed, at);
             rt.record(event.with(area.bits() as u64, None));
+        }
+        Does::Reads(len) => {
+            const FIRST: usize = 7;
+            const SECOND: usize = 6;
+            let len = if len == 0 { registers[SECOND] } else { len as usize };
+            // SAFETY: the function is about to read these bytes.
+            let area = unsafe { Area::at(registers[FIRST], len) };
+            if len > 0 && rt.notices_read(area) {
+                settle(rt);
+                step(rt, area.op(OpKind::Read));
+                check(rt, area, Use::Read, at);
+                let event = Event::new(area.op(OpKind::Read), Order::Plain, at);
+                rt.record(event.with(area.value(), None));
+            }
         }
     }
     rt.threads.me_mut().interrupted = false;

@@ -732,6 +732,14 @@ fn compares() {
     std::hint::black_box(std::str::from_utf8(text) == Ok("hello"));
     t.join().unwrap();
 }
+
+#[test]
+fn prints() {
+    static mut COUNT: u32 = 0;
+    let t = thread::spawn(|| unsafe { COUNT += 1 });
+    println!("{}", unsafe { &*&raw const COUNT });
+    t.join().unwrap();
+}
 "#;
 
 /// What the harness says about a test is told at the test.
@@ -761,8 +769,10 @@ fn failures_without_a_panic() {
         assert!(frames.iter().any(is_at), "{failure}");
         assert_eq!(failure["text"], text, "{failure}");
     }
-    // Bytes are compared by a function of libc, which the compiler calls by a name of its own.
-    let answers = ran.out.lines().filter(|line| line.contains("compares"));
-    let is_race = |line: &str| line.contains("\"data-race\"") && line.contains("src/lib.rs:28");
-    assert!(answers.into_iter().any(is_race), "{}", ran.out);
+    // Bytes are compared by a function of libc, which the compiler calls by a name of its own; numbers are formatted by the library.
+    for (test, line) in [("compares", "src/lib.rs:28"), ("prints", "src/lib.rs:36")] {
+        let mut answers = ran.out.lines().filter(|answer| answer.contains(test));
+        let is_race = |a: &str| a.contains("\"data-race\"") && a.contains(line);
+        assert!(answers.any(is_race), "{}", ran.out);
+    }
 }
