@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use weakspot_live::wire::BEHIND_FIRST;
 use weakspot_live::x86::{Flow, Update, instruction, load, moved};
 
 use crate::Result;
@@ -159,9 +160,14 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     Ok(found)
 }
 
-/// How many bytes a function of the standard library reads that shows a value, which was compiled with it: that of a number, or of a text,
-/// whose length is its second argument. A value may be shared all the same.
+/// How many bytes a function of the standard library reads that was compiled with it and shows a value: that of a number, or of a text,
+/// whose length is its second argument. A value may be shared all the same. Others look for a byte in a text.
 fn bytes_read(mangled: &str) -> Option<u64> {
+    if mangled.contains("4core5slice6memchr") {
+        let name = addr2line::demangle_auto(mangled.into(), None);
+        let searches = ["core::slice::memchr::memchr_aligned", "core::slice::memchr::memrchr"];
+        return searches.contains(&&*name).then_some(BEHIND_FIRST);
+    }
     if !mangled.contains("4core3fmt") || !mangled.ends_with("3fmt") {
         return None;
     }
@@ -275,6 +281,7 @@ mod tests {
             ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmteNtB5_7Display3fmt", Some(0)),
             ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmtmNtB5_5Debug3fmt", None),
             ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmtRmNtB5_7Display3fmt", None),
+            ("_RNvNtNtCsgEmfK2I1SDS_4core5slice6memchr14memchr_aligned", Some(BEHIND_FIRST)),
             ("main", None),
         ] {
             assert_eq!(bytes_read(name), len, "{name}");

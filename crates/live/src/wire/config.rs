@@ -11,6 +11,9 @@ use weakspot_core::{Drain, Model};
 use super::{Place, PlacedFence, escape, fences, joined, place, unescape};
 use crate::{Plan, Rules};
 
+/// For a function whose second argument says where it reads, and the third one how many bytes.
+pub const BEHIND_FIRST: u64 = 1 << 31;
+
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
 
@@ -75,7 +78,7 @@ pub struct Config {
     /// `quiet-traps=OFFSET+LEN,...`: others whose order nobody can notice, so that they are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
     /// `reads=OFFSET+BYTES,...`: functions that nobody has instrumented and that read so many bytes, where their first argument is. If
-    /// there are none, the second one says how many.
+    /// there are none, the second one says how many; [`BEHIND_FIRST`]: the second one says where, and the third one how many.
     pub reads: Vec<(u64, u64)>,
     /// `jumps=OFFSET+LEN,...`: those of both that may be replaced by a jump, with so many bytes of whole
     /// instructions to which nobody else jumps.

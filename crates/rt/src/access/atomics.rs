@@ -241,6 +241,7 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
     let seen = word.get();
     done(&mut rt, (OpKind::Read, word.area()), order, call.pc(), None, seen);
     if rt.tries.hold(call.pc()) && rt.owners.is_wanted(word.addr()) {
+        rt.threads.me_mut().spin.sees_writer(word.addr());
         return T::from_bits(seen.bits() | WRITER_WAITS);
     }
     seen

@@ -11,6 +11,7 @@ mod jumps;
 
 use core::ffi::c_void;
 
+use weakspot_live::wire::BEHIND_FIRST;
 use weakspot_live::x86::{self, Fence, Update};
 use weakspot_live::{OpKind, Order};
 
@@ -299,9 +300,14 @@ fn reached(does: Does, registers: &Registers, at: usize) {
         Does::Reads(len) => {
             const FIRST: usize = 7;
             const SECOND: usize = 6;
-            let len = if len == 0 { registers[SECOND] } else { len as usize };
+            const THIRD: usize = 2;
+            let (start, len) = match u64::from(len) {
+                0 => (registers[FIRST], registers[SECOND]),
+                BEHIND_FIRST => (registers[SECOND], registers[THIRD]),
+                _ => (registers[FIRST], len as usize),
+            };
             // SAFETY: the function is about to read these bytes.
-            let area = unsafe { Area::at(registers[FIRST], len) };
+            let area = unsafe { Area::at(start, len) };
             if len > 0 && rt.notices_read(area) {
                 settle(rt);
                 step(rt, area.op(OpKind::Read));

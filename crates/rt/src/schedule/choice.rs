@@ -306,7 +306,8 @@ impl Runtime {
             return Outlook { going: n.enabled, waiting: false };
         }
         let spin = idle_as_seen_by(thread);
-        let thread = self.threads.get(t);
+        let spin = if self.has_no_writer(t) { Idle::No } else { spin };
+        let (thread, n) = (self.threads.get(t), &self.scheduler.next[i]);
         let kind = thread.varying.map_or(n.op.kind, |varying| varying.kind(self));
         let is_ready = thread.until.is_none_or(|until| until.holds(self, t));
         let patience = self.patience_of(t);
@@ -336,6 +337,11 @@ impl Runtime {
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
         n.again = thread.again;
         Outlook { going: enabled, waiting }
+    }
+
+    /// Whether a thread has waited for the writer of a read-write lock, which is there no more.
+    pub(super) fn has_no_writer(&self, t: usize) -> bool {
+        self.threads.get(t).spin.writer().is_some_and(|lock| !self.owners.is_wanted(lock))
     }
 
     /// Nobody can go on but those who wait for something that nobody will do.

@@ -191,6 +191,8 @@ pub struct Spin {
     /// The visit with which a round began that has just ended, with all that was stored in there undone, and how many
     /// stores are remembered from before it.
     round: Option<(u64, usize)>,
+    /// The read-write lock that was not taken because a writer waits for it, and the visit at which that was seen.
+    writer: Option<(usize, u64)>,
     /// How many of its steps others could notice.
     noticed: u64,
     /// How many locks it holds.
@@ -354,6 +356,17 @@ impl Spin {
     pub fn unlocked(&mut self) {
         self.held = self.held.saturating_sub(1);
         self.turns += 1;
+    }
+
+    /// The thread has not taken a read-write lock because a writer waits for it, which its word does not say.
+    pub fn sees_writer(&mut self, lock: usize) {
+        self.writer = Some((lock, self.visits));
+    }
+
+    /// The read-write lock in whose writer the thread waits.
+    pub fn writer(&self) -> Option<usize> {
+        let since = self.round.map(|(since, _)| since).or(self.idle.map(|(since, _)| since))?;
+        self.writer.filter(|&(_, visit)| visit >= since).map(|(lock, _)| lock)
     }
 
     /// Whether the thread waits, with memory as it is now.

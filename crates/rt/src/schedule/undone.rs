@@ -33,7 +33,7 @@ impl Runtime {
             let spin = &self.threads.get(t).spin;
             let repeats = spin.repeats();
             stores |= repeats;
-            if goes_on || !repeats && spin.idle() != Idle::Certain {
+            if goes_on || self.has_no_writer(t) || !repeats && spin.idle() != Idle::Certain {
                 return Undone::End;
             }
         }

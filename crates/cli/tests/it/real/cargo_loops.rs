@@ -11,7 +11,7 @@ use crate::real::cargo::{cargo, ends_of, library};
 /// Those that are called `wrong` fail, and others hold.
 const TESTS: &str = r#"
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
 use std::thread::{self, yield_now};
 use std::time::Duration;
 
@@ -104,6 +104,19 @@ fn tries_to_lock() {
 fn tries_to_lock_wrong() {
     let value = Mutex::new(0);
     two(|| *value.lock().unwrap() += 1, || while !value.try_lock().is_ok_and(|v| *v == 2) { yield_now() });
+}
+
+/// Who tries does not get a lock that a writer waits for, which its word does not say.
+#[test]
+fn tries_to_read() {
+    let value = RwLock::new(0);
+    two(|| *value.write().unwrap() += 1, || while !value.try_read().is_ok_and(|v| *v == 1) { yield_now() });
+}
+
+#[test]
+fn tries_to_read_wrong() {
+    let value = RwLock::new(0);
+    two(|| *value.write().unwrap() += 1, || while !value.try_read().is_ok_and(|v| *v == 2) { yield_now() });
 }
 
 /// What is there half-way through a round is seen by others.
