@@ -315,7 +315,7 @@ pub fn plan(
 }
 
 /// Functions of libc whose accesses are announced.
-const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=bcopy,\
+pub(crate) const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,--wrap=memcmp,--wrap=bcopy,\
                      --wrap=bzero,--wrap=strcpy,--wrap=stpcpy,--wrap=strncpy,--wrap=strcat,\
                      --wrap=strncat,--wrap=strlen,--wrap=strcmp,--wrap=strncmp,--wrap=strdup,\
                      --wrap=strndup,--wrap=strchr,--wrap=strrchr,--wrap=strstr,--wrap=memchr,\

@@ -10,7 +10,7 @@ use crate::assembly::{self, Unseen};
 use crate::beside::Beside;
 use crate::compiler::{self, Compile, Family, Plan};
 use crate::linked::{self, COMPILED, Traced};
-use crate::{bits, endless, temporaries, unannounced, unused};
+use crate::{bits, endless, temporaries, unannounced, unused, wrapped};
 
 /// Which language the compiler is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub enum Language {
 
 /// The note in an object about assembly that cannot be watched: what follows says what.
 pub const UNSEEN: &str = "weakspot unseen: ";
+
+/// The variable by which a compiler knows that it is called by the build scripts of a crate.
+pub const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
 
 /// What the user should know while something is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,6 +166,10 @@ fn one(compiler: &Compiler, step: &Compile, remark: &mut dyn FnMut(Remark)) -> R
             }
             text = endless::mark(&text);
             text = unused::mark(&text);
+        }
+        // The linker of a crate is not told which calls are to be announced.
+        if env::var_os(FOR_BUILD_SCRIPTS).is_some() {
+            text = wrapped::rename(&text);
         }
         text += &notes(&unseen);
         unseen.into_iter().for_each(|unseen| remark(Remark::Unseen(unseen)));

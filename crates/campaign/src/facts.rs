@@ -39,6 +39,8 @@ pub struct Facts {
     pub traps: Vec<(u64, u64)>,
     /// Those of them that are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
+    /// Functions of the standard library that read what they get: where, and how many bytes.
+    pub reads: Vec<(u64, u64)>,
     /// What of it is not instrumented, by name.
     pub unseen: Vec<String>,
     /// Whether it has additions, barriers, semaphores or readers of which nobody is told in what order they come.
@@ -96,6 +98,7 @@ impl Facts {
             transactions,
             traps: code.updates.seen.clone(),
             quiet_traps: code.updates.quiet.clone(),
+            reads: code.updates.reads.clone(),
             jumps: code.updates.jumps.clone(),
             patient: code.patient.clone(),
             channels: code.channels.clone(),

@@ -276,6 +276,7 @@ pub(crate) fn facts() -> Facts {
         transactions: None,
         traps: Vec::new(),
         quiet_traps: Vec::new(),
+        reads: Vec::new(),
         unseen: Vec::new(),
         in_no_order: false,
         jumps: Vec::new(),

@@ -8,14 +8,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use weakspot_build::FOR_BUILD_SCRIPTS;
 use weakspot_build::assembly::untrapped;
 use weakspot_campaign::Linked;
 
 /// The names by which this program is a compiler, and the variables that name one.
 const COMPILERS: [(&str, &str); 2] = [("weakspot-cc", "CC"), ("weakspot-cxx", "CXX")];
-
-/// The variable by which a compiler knows that it is called by build scripts.
-pub(crate) const FOR_BUILD_SCRIPTS: &str = "WEAKSPOT_BUILD_SCRIPTS";
 
 /// Has build scripts for this target call us as their compiler.
 pub(crate) fn compilers(build: &mut Command, target: &str, folder: &Path) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::op::KINDS;
 use crate::{Extra, Op, OpKind, Order};
 
 pub use self::awaited::{Awaited, Waiter};
-pub use self::config::{Config, VARIABLE};
+pub use self::config::{BEHIND_FIRST, Config, VARIABLE};
 pub use self::memory::{MemoryChange, MemoryStep, StackFrame};
 
 /// A message.

@@ -358,25 +358,53 @@ fn chain(explored: &Explored<'_>, frames: &[String]) -> String {
 /// A function without the types that it was made for: in Rust always, in C++ if it is long.
 fn without_types(frame: &str) -> String {
     const LONG: usize = 60;
+    // `<Vec<u8>>::push` and `<u8 as Trait>::f`: what is in the brackets says whose function it is.
+    if let Some((before, of, method)) = of_type(frame) {
+        let (of, method) = (types_left_out(of, "<"), types_left_out(method, "::<"));
+        return match of.contains(" as ") {
+            true => format!("{before}<{of}>{method}"),
+            false => format!("{before}{of}{method}"),
+        };
+    }
     let start = if frame.contains("::<") || frame.starts_with('<') || frame.len() <= LONG {
         "::<"
     } else {
         "<"
     };
+    types_left_out(frame, start)
+}
+
+/// A method in Rust: what stands before it, the type that it is of, which is in brackets, and the method.
+fn of_type(frame: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = match frame.strip_prefix('<') {
+        Some(rest) => ("", rest),
+        None => frame.split_once(" in <").map(|(place, rest)| (&frame[..place.len() + 4], rest))?,
+    };
+    let end = end_of_types(rest)?;
+    let method = &rest[end + 1..];
+    method.starts_with("::").then(|| (before, &rest[..end], method))
+}
+
+/// Where types end that begin here.
+fn end_of_types(types: &str) -> Option<usize> {
+    let mut depth = 1_u32;
+    let end = types.char_indices().find(|&(at, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' if !types[..at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    end.map(|(at, _)| at)
+}
+
+fn types_left_out(name: &str, start: &str) -> String {
     let mut out = String::new();
-    let mut rest = frame;
+    let mut rest = name;
     while let Some((before, types)) = rest.split_once(start) {
         out += before;
-        let mut depth = 1_u32;
-        let end = types.char_indices().find(|&(at, c)| {
-            match c {
-                '<' => depth += 1,
-                '>' if !types[..at].ends_with('-') => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
-        rest = end.map_or("", |(at, _)| &types[at + 1..]);
+        rest = end_of_types(types).map_or("", |at| &types[at + 1..]);
     }
     out + rest
 }
@@ -729,6 +757,11 @@ mod tests {
             "a.h:2 in engine::Registry<long long, std::vector<int, A<int> > >::put(int)",
             "a.h:2 in engine::Registry::put(int)",
         );
-        check("<m::A<u8> as m::T>::f::<u8", "<m::A<u8> as m::T>::f");
+        check("<m::A<u8> as m::T>::f::<u8", "<m::A as m::T>::f");
+        check("a.rs:2 in <m::A<u8, m::B<i8>>>::f::<u8>", "a.rs:2 in m::A::f");
+        check(
+            "library/m/a.rs:2634 in <m::alphabetical::order::Of<u8>>::put",
+            "library/m/a.rs:2634 in m::alphabetical::order::Of::put",
+        );
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         codes: question.codes || facts.harness,
         traps: facts.traps.clone(),
         quiet_traps: facts.quiet_traps.clone(),
+        reads: facts.reads.clone(),
         jumps: facts.jumps.clone(),
         patient: facts.patient.clone(),
         channels: facts.channels.clone(),

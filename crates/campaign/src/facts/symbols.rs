@@ -235,6 +235,9 @@ impl Symbols {
         if let Some((_, rest)) = path.strip_prefix(LIBRARY).and_then(|rest| rest.split_once('/')) {
             return rest.to_owned();
         }
+        if let Some(rest) = path.strip_prefix(DEPENDENCIES) {
+            return format!("library/{rest}");
+        }
         self.naming.name(path)
     }
 
@@ -522,11 +525,13 @@ pub(crate) fn functions(program: &Path, names: &[String]) -> Result<Vec<(u64, u6
 
 /// Where the standard library was when it was compiled; a hash and `library` follow.
 const LIBRARY: &str = "/rustc/";
+/// The same of what it is made of, such as the hash tables of `hashbrown`.
+const DEPENDENCIES: &str = "/rust/deps/";
 
 /// Whether a source belongs to a standard library or to the compiler: what it has inlined is about
 /// the place that called it.
 fn is_library(file: &str) -> bool {
-    const SYSTEM: [&str; 3] = ["/usr/include/", "/usr/lib/", "/usr/local/include/"];
+    const SYSTEM: [&str; 4] = [DEPENDENCIES, "/usr/include/", "/usr/lib/", "/usr/local/include/"];
     file.starts_with(LIBRARY) || SYSTEM.iter().any(|folder| file.starts_with(folder))
 }
 

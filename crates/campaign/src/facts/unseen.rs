@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
+use weakspot_live::wire::BEHIND_FIRST;
 use weakspot_live::x86::{Flow, Update, instruction, load, moved};
 
 use crate::Result;
@@ -70,6 +71,8 @@ pub(crate) struct Updates {
     pub(crate) seen: Vec<(u64, u64)>,
     /// Those that are only fences, and fences.
     pub(crate) quiet: Vec<(u64, u64)>,
+    /// Functions that read what their first argument points to, and how many bytes; none if their second one says that.
+    pub(crate) reads: Vec<(u64, u64)>,
     /// Those of both that a jump may stand for, and how many bytes it stands for.
     pub(crate) jumps: Vec<(u64, u64)>,
 }
@@ -90,6 +93,9 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
         let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
         let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
         let (Some(code), Ok(name)) = (code.flatten(), symbol.name()) else { continue };
+        if let Some(len) = bytes_read(name) {
+            found.reads.push((symbol.address() - base, len));
+        }
         let first = found.seen.len() + found.quiet.len();
         let mut kind = None;
         let mut library = false;
@@ -141,7 +147,9 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
         sites.sort_unstable();
         sites.dedup();
     }
-    let Updates { seen, quiet, jumps } = &mut found;
+    found.reads.sort_unstable();
+    found.reads.dedup();
+    let Updates { seen, quiet, jumps, .. } = &mut found;
     quiet.retain(|site| seen.binary_search(site).is_err());
     targets.sort_unstable();
     for (address, code) in open {
@@ -150,6 +158,42 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     jumps.sort_unstable();
     jumps.dedup();
     Ok(found)
+}
+
+/// How many bytes a function of the standard library reads that was compiled with it and shows a value: that of a number, or of a text,
+/// whose length is its second argument. A value may be shared all the same. Others look for a byte in a text.
+fn bytes_read(mangled: &str) -> Option<u64> {
+    if mangled.contains("4core5slice6memchr") {
+        let name = addr2line::demangle_auto(mangled.into(), None);
+        let searches = ["core::slice::memchr::memchr_aligned", "core::slice::memchr::memrchr"];
+        return searches.contains(&&*name).then_some(BEHIND_FIRST);
+    }
+    if !mangled.contains("4core3fmt") || !mangled.ends_with("3fmt") {
+        return None;
+    }
+    let name = addr2line::demangle_auto(mangled.into(), None);
+    let (of, shows) =
+        name.strip_prefix('<')?.strip_suffix(">::fmt")?.split_once(" as core::fmt::")?;
+    let number = ["Display", "LowerHex", "UpperHex", "Octal", "Binary", "LowerExp", "UpperExp"];
+    let is_told = |shown: &[&str]| shown.contains(&shows);
+    let len = match of {
+        "str" if is_told(&["Display", "Debug"]) => 0,
+        "bool" if is_told(&["Display"]) => 1,
+        "char" | "f32" | "f64" if is_told(&["Display", "Debug"]) => {
+            if of == "f64" {
+                8
+            } else {
+                4
+            }
+        }
+        "u8" | "i8" if is_told(&number) => 1,
+        "u16" | "i16" if is_told(&number) => 2,
+        "u32" | "i32" if is_told(&number) => 4,
+        "u64" | "i64" | "usize" | "isize" if is_told(&number) => 8,
+        "u128" | "i128" if is_told(&number) => 16,
+        _ => return None,
+    };
+    Some(len)
 }
 
 /// Whether a function waits for a condition variable. It reads it, frees the mutex, and sleeps unless it has changed
@@ -227,6 +271,20 @@ mod tests {
             ("test::run_test", Role::Skipped),
         ] {
             assert_eq!(kind(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_read() {
+        for (name, len) in [
+            ("_RNvXs0_NtNtNtCsgEmfK2I1SDS_4core3fmt3num3impmNtB9_7Display3fmt", Some(4)),
+            ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmteNtB5_7Display3fmt", Some(0)),
+            ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmtmNtB5_5Debug3fmt", None),
+            ("_RNvXsg_NtCsgEmfK2I1SDS_4core3fmtRmNtB5_7Display3fmt", None),
+            ("_RNvNtNtCsgEmfK2I1SDS_4core5slice6memchr14memchr_aligned", Some(BEHIND_FIRST)),
+            ("main", None),
+        ] {
+            assert_eq!(bytes_read(name), len, "{name}");
         }
     }
 

@@ -44,7 +44,10 @@ pub(crate) fn show_failures(
     let (failures, symbols) = (&explored.findings.failures, &explored.symbols);
     let mut shown = Vec::new();
     let mut sources = Lines::default();
-    for (i, failure) in failures.iter().enumerate() {
+    // Races come last, and there may be many.
+    let mut failures: Vec<&Failure> = failures.iter().collect();
+    failures.sort_by_key(|failure| failure.kind == RACE);
+    for (i, failure) in failures.into_iter().enumerate() {
         let looked_at = question.details && i < MOST_SHOWN && replays.has_time();
         let traced = match looked_at && (question.under != Model::Sc || i < MOST_RUNS) {
             true => replays.trace(&failure.seen.schedule, failure.seen.known)?.unwrap_or_default(),
@@ -93,9 +96,9 @@ pub(crate) fn show_failures(
             }
         };
         let related = if waits.is_empty() {
-            related(seen, &names, symbols)
+            related(seen, &traced, &names, symbols)
         } else {
-            related_to(waits, seen, &names, symbols)
+            related_to(waits, seen, &traced, &names, symbols)
         };
         shown.push(ShownFailure {
             failure: failure.clone(),
@@ -125,10 +128,22 @@ fn frames(failure: &Failure, seen: &[Related], symbols: &Symbols) -> Vec<String>
 
 /// Other places that have to do with a failure: what, who, and the source. If there are several for one
 /// thing, they are the calls that led there, of which the first in the user's own code is meant.
-fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownRelated> {
+fn related(
+    seen: &[Related],
+    traced: &Traced,
+    names: &Names<'_>,
+    symbols: &Symbols,
+) -> Vec<ShownRelated> {
     let mut shown = Vec::new();
     for calls in seen.chunk_by(|a, b| (&a.what, a.thread) == (&b.what, b.thread)) {
-        let places: Vec<Place> = calls.iter().map(|related| related.place).collect();
+        let mut places: Vec<Place> = calls.iter().map(|related| related.place).collect();
+        // Of the other access of a race only the place is told: what called it, if that is in a standard library, the steps know.
+        if let [only] = calls {
+            let is_it =
+                |s: &TracedStep| Some(s.thread) == only.thread && s.place == Some(only.place);
+            let step = traced.steps.iter().rposition(is_it);
+            places.extend(step.and_then(|step| traced.calls.get(&step)).into_iter().flatten());
+        }
         let (what, thread) = (&calls[0].what, calls[0].thread.map(|t| names.thread(t)));
         if what == CALLS {
             continue;
@@ -149,6 +164,7 @@ fn related(seen: &[Related], names: &Names<'_>, symbols: &Symbols) -> Vec<ShownR
 fn related_to(
     waits: Vec<ShownWait>,
     seen: &[Related],
+    traced: &Traced,
     names: &Names<'_>,
     symbols: &Symbols,
 ) -> Vec<ShownRelated> {
@@ -162,7 +178,7 @@ fn related_to(
             wait: Some(wait),
         }
     });
-    waiting.chain(related(&slept, names, symbols)).collect()
+    waiting.chain(related(&slept, traced, names, symbols)).collect()
 }
 
 /// The late stores of an execution that failed, in words.

@@ -11,6 +11,9 @@ use weakspot_core::{Drain, Model};
 use super::{Place, PlacedFence, escape, fences, joined, place, unescape};
 use crate::{Plan, Rules};
 
+/// For a function whose second argument says where it reads, and the third one how many bytes.
+pub const BEHIND_FIRST: u64 = 1 << 31;
+
 /// The name of the variable.
 pub const VARIABLE: &str = "WEAKSPOT_RUN";
 
@@ -74,6 +77,9 @@ pub struct Config {
     pub traps: Vec<(u64, u64)>,
     /// `quiet-traps=OFFSET+LEN,...`: others whose order nobody can notice, so that they are only fences.
     pub quiet_traps: Vec<(u64, u64)>,
+    /// `reads=OFFSET+BYTES,...`: functions that nobody has instrumented and that read so many bytes, where their first argument is. If
+    /// there are none, the second one says how many; [`BEHIND_FIRST`]: the second one says where, and the third one how many.
+    pub reads: Vec<(u64, u64)>,
     /// `jumps=OFFSET+LEN,...`: those of both that may be replaced by a jump, with so many bytes of whole
     /// instructions to which nobody else jumps.
     pub jumps: Vec<(u64, u64)>,
@@ -182,6 +188,7 @@ impl Config {
             "codes" => self.codes = flag()?,
             "traps" => self.traps = list()?,
             "quiet-traps" => self.quiet_traps = list()?,
+            "reads" => self.reads = list()?,
             "jumps" => self.jumps = list()?,
             "patient" => self.patient = list()?,
             "channels" => self.channels = list()?,
@@ -236,6 +243,7 @@ impl fmt::Display for Config {
             codes,
             traps,
             quiet_traps,
+            reads,
             jumps,
             patient,
             channels,
@@ -279,6 +287,7 @@ impl fmt::Display for Config {
         write!(f, " isolate={}", if *fork { "fork" } else { "memory" })?;
         write!(f, " shared={} codes={}", written(shared), on(codes))?;
         write!(f, " traps={} quiet-traps={}", written(traps), written(quiet_traps))?;
+        write!(f, " reads={}", written(reads))?;
         write!(f, " jumps={} patient={}", written(jumps), written(patient))?;
         write!(f, " channels={}", written(channels))?;
         write!(f, " locks={} unlocks={}", written(locks), written(unlocks))?;
@@ -321,6 +330,7 @@ fn unset() -> Config {
         codes: false,
         traps: Vec::new(),
         quiet_traps: Vec::new(),
+        reads: Vec::new(),
         jumps: Vec::new(),
         patient: Vec::new(),
         channels: Vec::new(),
@@ -422,6 +432,7 @@ mod tests {
             codes: true,
             traps: vec![(0x100, 5)],
             quiet_traps: vec![(0x200, 4), (0x300, 3)],
+            reads: vec![(0x400, 0), (0x500, 8)],
             jumps: vec![(0x100, 9)],
             patient: vec![(0x400, 5)],
             channels: vec![(0x480, 5)],

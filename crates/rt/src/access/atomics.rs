@@ -196,9 +196,11 @@ impl Known {
 
 /// Reports what was done: `new` is what was written, if anything was.
 fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
-    let noticed = !rt.threads.alone() || rt.shadow.is_shared(op.1);
-    if noticed && new.is_some_and(|new| new != old) {
-        rt.threads.me_mut().spin.changed();
+    if new.is_some_and(|new| new != old) {
+        // What is in a buffer is not in memory yet.
+        let buffered = op.0 == OpKind::Write && rt.stores_are_buffered();
+        let spin = &mut rt.threads.me_mut().spin;
+        if buffered { spin.changed() } else { spin.wrote(op.1, old.bits() as u64) }
     }
     record(rt, op, order, pc, new, old);
 }
@@ -239,6 +241,7 @@ extern "C" fn load<T: Word>(word: Guest<T>, order: i32) -> T {
     let seen = word.get();
     done(&mut rt, (OpKind::Read, word.area()), order, call.pc(), None, seen);
     if rt.tries.hold(call.pc()) && rt.owners.is_wanted(word.addr()) {
+        rt.threads.me_mut().spin.sees_writer(word.addr());
         return T::from_bits(seen.bits() | WRITER_WAITS);
     }
     seen
@@ -324,8 +327,8 @@ fn update<T: Word>(word: Guest<T>, order: i32, change: Change, f: impl Fn(T) -> 
     word.set(new);
     if kind == OpKind::Add && addition != Addition::Unused {
         let (before, taken) = (old.bits() as u64, addition == Addition::Taken);
+        rt.threads.me_mut().spin.wrote(word.area(), before);
         if !rt.threads.alone() || rt.shadow.is_shared(word.area()) {
-            rt.threads.me_mut().spin.changed();
             let event = Event::new(word.area().op(kind), order_of(order), call.pc());
             let event = event.with(new.bits() as u64, Some(before));
             rt.record(event.orders(Sync::Count { before, taken }));

@@ -20,6 +20,7 @@ entry! {
     __wrap_strcmp => strcmp;
     __wrap_strncmp => strncmp;
     __wrap_memcmp => memcmp;
+    __wrap_bcmp => memcmp;
     __wrap_bcopy => bcopy;
     __wrap_bzero => bzero;
     __wrap_strdup => strdup;

@@ -1,4 +1,5 @@
-//! Atomic updates, fences and some loads that nobody has instrumented, inside of Rust's standard library and in `asm!`: each has a trap in
+//! Atomic updates, fences and some loads that nobody has instrumented, inside of Rust's standard library and in `asm!`, and functions of the
+//! library that read what they get: each has a trap in
 //! the place of its first byte, so that it is announced like any other. Then a copy of the instruction
 //! is executed, which goes back to what follows it.
 //!
@@ -10,11 +11,13 @@ mod jumps;
 
 use core::ffi::c_void;
 
+use weakspot_live::wire::BEHIND_FIRST;
 use weakspot_live::x86::{self, Fence, Update};
 use weakspot_live::{OpKind, Order};
 
 use crate::Rt;
 use crate::access::atomics::full;
+use crate::access::pending::settle;
 use crate::config::Config;
 use crate::entry::guest::Area;
 use crate::execution::monitors::Event;
@@ -45,6 +48,8 @@ enum Does {
     Fence(Fence),
     /// A load that matters.
     Load(Update),
+    /// A function begins that reads so many bytes where its first argument is, or as many as its second one says.
+    Reads(u32),
 }
 
 impl Does {
@@ -73,6 +78,11 @@ fn byte(config: &Config) -> Byte {
 
 /// `jmp [rip]`; the address follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
+/// The longest instruction.
+const LONGEST: usize = 15;
+/// What gets a trap: how far from the beginning of the program, how long the instruction is and whether it is only a fence, if that is
+/// known, and how many bytes are read.
+type Site = (u64, Option<(u64, bool)>, u32);
 /// Room for a call, some instructions, and a jump.
 const ROOM: usize = 128;
 const PAGE: usize = 4096;
@@ -111,22 +121,33 @@ impl Traps {
     pub unsafe fn set(&mut self, config: &Config, base: usize) {
         let loud = config.traps.iter().map(|&(offset, len)| (offset, len, false));
         let quiet = config.quiet_traps.iter().map(|&(offset, len)| (offset, len, true));
-        let mut sites: Vec<(u64, u64, bool)> = loud.chain(quiet).collect();
+        let sites = loud.chain(quiet).map(|(offset, len, quiet)| (offset, Some((len, quiet)), 0));
+        let reads = config.reads.iter().map(|&(offset, bytes)| (offset, None, bytes as u32));
+        let mut sites: Vec<Site> = sites.chain(reads).collect();
         sites.sort_unstable();
+        sites.dedup_by_key(|site| site.0);
         if sites.is_empty() {
             return;
         }
         let space = sites.len() * ROOM;
         let Some(room) = near(base, space) else { return };
         let mut patches: Vec<Vec<u8>> = Vec::new();
-        for (i, (offset, len, quiet)) in sites.into_iter().enumerate() {
+        for (i, (offset, known, reads)) in sites.into_iter().enumerate() {
             let addr = base.wrapping_add(offset as usize);
+            // SAFETY: a function begins there, which has more bytes than any instruction, or others follow.
+            let first = || unsafe { core::slice::from_raw_parts(addr as *const u8, LONGEST) };
+            let found = known.or_else(|| Some((x86::instruction(first())?.len as u64, false)));
+            let Some((len, quiet)) = found else { continue };
             let jump = config.jumps.iter().find(|jump| jump.0 == offset);
             let covered = jump.map_or(len, |jump| jump.1) as usize;
             // SAFETY: the caller says that whole instructions are there.
             let bytes = unsafe { core::slice::from_raw_parts(addr as *const u8, covered) };
             let copy = room + i * ROOM;
-            let Some(does) = Does::of(&bytes[..len as usize], quiet) else { continue };
+            let does = match known {
+                Some(_) => Does::of(&bytes[..len as usize], quiet),
+                None => Some(Does::Reads(reads)),
+            };
+            let Some(does) = does else { continue };
             let call = if jump.is_some() { jumps::call(self.0.len()) } else { Vec::new() };
             let Some(mut code) = copied(bytes, addr, copy, call) else { continue };
             code.extend(JUMP);
@@ -276,6 +297,25 @@ fn reached(does: Does, registers: &Registers, at: usize) {
             let event = Event::new(area.op(OpKind::Read), Order::Relaxed, at);
             rt.record(event.with(area.bits() as u64, None));
         }
+        Does::Reads(len) => {
+            const FIRST: usize = 7;
+            const SECOND: usize = 6;
+            const THIRD: usize = 2;
+            let (start, len) = match u64::from(len) {
+                0 => (registers[FIRST], registers[SECOND]),
+                BEHIND_FIRST => (registers[SECOND], registers[THIRD]),
+                _ => (registers[FIRST], len as usize),
+            };
+            // SAFETY: the function is about to read these bytes.
+            let area = unsafe { Area::at(start, len) };
+            if len > 0 && rt.notices_read(area) {
+                settle(rt);
+                step(rt, area.op(OpKind::Read));
+                check(rt, area, Use::Read, at);
+                let event = Event::new(area.op(OpKind::Read), Order::Plain, at);
+                rt.record(event.with(area.value(), None));
+            }
+        }
     }
     rt.threads.me_mut().interrupted = false;
 }
@@ -330,7 +370,7 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
         if !known {
-            rt.threads.me_mut().spin.changed();
+            rt.threads.me_mut().spin.wrote(area, area.bits() as u64);
         }
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));
     } else {

@@ -13,6 +13,7 @@ use crate::schedule::closed::report_deadlock;
 use crate::schedule::finish::{count, finish};
 use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
+use crate::schedule::undone::Undone;
 use crate::{Rt, Runtime};
 
 /// Dummy address for compare-and-swaps with mixed-size accesses; never mapped.
@@ -158,7 +159,11 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
         return 0;
     }
     if rt.exploration.learning() {
-        return rt.anybody();
+        return match rt.anybody() {
+            Some(to) => to,
+            // What is learnt may change what threads do that go round for ever.
+            None => finish(rt, Ended::Cut),
+        };
     }
     rt.signals().set_busy(true);
     let Scheduler { strategy, next, last, .. } = &mut rt.scheduler;
@@ -178,6 +183,11 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
 /// The strategy does not go on.
 fn stop(rt: &mut Rt) -> ! {
     if rt.scheduler.next.iter().any(|n| n.again) {
+        match rt.undone() {
+            Undone::Endless => stuck(rt),
+            Undone::Unclear => rt.exploration.guessed(),
+            Undone::End => {}
+        }
         rt.exploration.leave();
     }
     finish(rt, Ended::Stopped)
@@ -190,6 +200,7 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         // The strategy has heard of it as an update. A schedule has the step, so that it can be
         // followed where all stores may wait.
         rt.exploration.chosen(agent);
+        rt.threads.iter_mut().for_each(|thread| thread.spin.interrupted());
         commit(rt, agent);
     }
     loop {
@@ -218,6 +229,7 @@ fn choose_buffered(rt: &mut Rt) -> usize {
             return to;
         }
         rt.scheduler.last = Some(agent);
+        rt.threads.iter_mut().for_each(|thread| thread.spin.interrupted());
         commit(rt, agent);
     }
 }
@@ -258,12 +270,13 @@ impl Runtime {
     }
 
     /// Whoever can go on, when the strategy is not asked.
-    fn anybody(&self) -> usize {
+    fn anybody(&self) -> Option<usize> {
         let next = &self.scheduler.next;
         let current = self.threads.current();
-        let after = next.iter().find(|n| n.enabled && usize::from(n.agent.of()) >= current);
-        let found = after.or_else(|| next.iter().find(|n| n.enabled));
-        found.map_or(0, |n| n.agent.of().into())
+        let can = |n: &&Next| n.enabled && !n.again;
+        let after = next.iter().find(|n| can(n) && usize::from(n.agent.of()) >= current);
+        let found = after.or_else(|| next.iter().find(can));
+        found.map(|n| n.agent.of().into())
     }
 
     fn look_at_all(&mut self) -> Outlook {
@@ -293,7 +306,8 @@ impl Runtime {
             return Outlook { going: n.enabled, waiting: false };
         }
         let spin = idle_as_seen_by(thread);
-        let thread = self.threads.get(t);
+        let spin = if self.has_no_writer(t) { Idle::No } else { spin };
+        let (thread, n) = (self.threads.get(t), &self.scheduler.next[i]);
         let kind = thread.varying.map_or(n.op.kind, |varying| varying.kind(self));
         let is_ready = thread.until.is_none_or(|until| until.holds(self, t));
         let patience = self.patience_of(t);
@@ -324,6 +338,11 @@ impl Runtime {
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
         n.again = thread.again;
         Outlook { going: enabled, waiting }
+    }
+
+    /// Whether a thread has waited for the writer of a read-write lock, which is there no more.
+    pub(super) fn has_no_writer(&self, t: usize) -> bool {
+        self.threads.get(t).spin.writer().is_some_and(|lock| !self.owners.is_wanted(lock))
     }
 
     /// Nobody can go on but those who wait for something that nobody will do.
@@ -399,7 +418,7 @@ fn stuck(rt: &mut Rt) -> ! {
                 }
                 HANGS
             }
-            _ if thread.spin.idle() != Idle::No => {
+            _ if thread.spin.idle() != Idle::No || thread.spin.repeats() => {
                 loops = true;
                 "loops"
             }
@@ -442,7 +461,7 @@ impl Runtime {
                 continue;
             }
             let thread = self.threads.get(t);
-            let loops = thread.spin.idle() != Idle::No;
+            let loops = thread.spin.idle() != Idle::No || thread.spin.repeats();
             // A round of a barrier stands for the barrier.
             let at_barrier = thread.awaits == Some(Awaited::Barrier);
             let (addr, len) = match at_barrier {

@@ -164,6 +164,8 @@ blocking! {
 /// they are written.
 fn receive(rt: &mut Rt, to: Guest<u8>, len: usize, get: impl FnOnce(Guest<u8>) -> isize) -> isize {
     let call = rt.call();
+    // A loop that reads comes to the end of what there is.
+    rt.threads.me_mut().spin.changed();
     let mut bytes: Vec<u8> = Vec::new();
     if bytes.try_reserve_exact(len).is_err() {
         return get(to);
@@ -201,6 +203,7 @@ stand_in! {
 
     fn readv(rt, fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize {
         before(rt, fd, Direction::In, "readv");
+        rt.threads.me_mut().spin.changed();
         let all = parts_of(parts, n);
         let Some(len) = all.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.1)) else {
             return native!(readv(fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize);

@@ -21,12 +21,15 @@ fn main() {
 }
 "#;
 
-const COUNT: &str = "static int n;\nvoid add(void) { n = n + 1; }\nint count(void) { return n; }\n";
+const COUNT: &str = "#include <string.h>\nstatic int n;\nvoid add(void) { n = n + 1; }\nint count(void) { return n; }\n\
+    static char text[8];\nvoid put(const char *from) { memcpy(text, from, 8); }\nint last(void) { return text[7]; }\n";
 
 const LIBRARY: &str = r#"
 extern "C" {
     fn add();
     fn count() -> i32;
+    fn put(from: *const u8);
+    fn last() -> i32;
 }
 #[test]
 fn counts() {
@@ -34,6 +37,12 @@ fn counts() {
     unsafe { add() };
     other.join().unwrap();
     assert_eq!(unsafe { count() }, 2);
+}
+#[test]
+fn copies() {
+    let other = std::thread::spawn(|| unsafe { put([1; 8].as_ptr()) });
+    std::hint::black_box(unsafe { last() });
+    other.join().unwrap();
 }
 #[test]
 fn alone() {
@@ -51,6 +60,8 @@ fn c_of_build_scripts_is_instrumented() {
     assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("PASS") && ran.out.contains("small alone: SC holds"), "{}", ran.out);
     assert!(ran.out.contains("small counts: SC fails"), "{}", ran.out);
+    // What functions of libc do for it is seen, too.
+    assert!(ran.out.contains("small copies: SC fails"), "{}", ran.out);
 }
 
 #[test]
@@ -65,7 +76,7 @@ fn other_archives_are_named() {
     assert!(ran.out.contains("libcount.a(count.o) is not instrumented"), "{}", ran.out);
     // With one thread there is nobody to notice.
     assert!(ran.out.contains("small alone: SC holds, TSO robust, PSO robust"), "{}", ran.out);
-    assert!(ran.out.contains("2 tests: 1 hold, 0 violated, 1 unknown"), "{}", ran.out);
+    assert!(ran.out.contains("3 tests: 1 hold, 0 violated, 2 unknown"), "{}", ran.out);
 }
 
 const ASSEMBLY: &str = r#"

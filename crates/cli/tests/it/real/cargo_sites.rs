@@ -37,6 +37,19 @@ fn by_channel() {
     let _ = receiver.try_recv();
     t.join().unwrap();
 }
+
+struct Shared<T>(std::cell::UnsafeCell<T>);
+unsafe impl<T> Sync for Shared<T> {}
+
+#[test]
+fn by_table() {
+    let table = Shared(std::cell::UnsafeCell::new(std::collections::HashMap::from([(1, 2)])));
+    let table = &table;
+    thread::scope(|s| {
+        s.spawn(|| unsafe { &mut *table.0.get() }.insert(2, 3));
+        black_box(unsafe { &*table.0.get() }.get(&1));
+    });
+}
 "#;
 
 /// They are where they were called, and nobody is told to change the library.
@@ -57,4 +70,12 @@ fn the_library_is_not_the_users() {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     assert!(!ran.out.contains("fence between two accesses"), "{}", ran.out);
+    // Both accesses of a race, also in what the library is made of.
+    let races: Vec<&str> = ran.out.split("\n\n").filter(|p| p.contains("  data-race ")).collect();
+    assert!(!races.is_empty(), "{}", ran.out);
+    for race in races {
+        let store = "\n  at       src/lib.rs:44 in small::by_table::{closure#0}::{closure#0}\n";
+        let load = " by by_table#1 at src/lib.rs:45 in small::by_table::{closure#0}\n";
+        assert!(race.contains(store) && race.contains(load), "{race}");
+    }
 }

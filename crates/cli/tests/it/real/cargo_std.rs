@@ -723,6 +723,23 @@ fn returns_err() -> Result<(), String> {
     t.join().unwrap();
     if x == 0 { Err("it is zero".to_owned()) } else { Ok(()) }
 }
+
+#[test]
+fn compares() {
+    static mut TEXT: [u8; 5] = *b"hello";
+    let t = thread::spawn(|| unsafe { TEXT[4] = b'a' });
+    let text = unsafe { (&raw const TEXT).as_ref().unwrap() };
+    std::hint::black_box(std::str::from_utf8(text) == Ok("hello"));
+    t.join().unwrap();
+}
+
+#[test]
+fn prints() {
+    static mut COUNT: u32 = 0;
+    let t = thread::spawn(|| unsafe { COUNT += 1 });
+    println!("{}", unsafe { &*&raw const COUNT });
+    t.join().unwrap();
+}
 "#;
 
 /// What the harness says about a test is told at the test.
@@ -751,5 +768,11 @@ fn failures_without_a_panic() {
         };
         assert!(frames.iter().any(is_at), "{failure}");
         assert_eq!(failure["text"], text, "{failure}");
+    }
+    // Bytes are compared by a function of libc, which the compiler calls by a name of its own; numbers are formatted by the library.
+    for (test, line) in [("compares", "src/lib.rs:28"), ("prints", "src/lib.rs:36")] {
+        let mut answers = ran.out.lines().filter(|answer| answer.contains(test));
+        let is_race = |a: &str| a.contains("\"data-race\"") && a.contains(line);
+        assert!(answers.any(is_race), "{}", ran.out);
     }
 }
