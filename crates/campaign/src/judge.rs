@@ -186,9 +186,7 @@ fn judge_failures(
     explored: &Explored,
     replays: &Replays<'_>,
 ) -> Result<Failed> {
-    let mut failures = once_per_lines(show_failures(campaign, explored, replays)?);
-    // What goes wrong says more than that two accesses race.
-    failures.sort_by_key(|shown| shown.failure.kind == RACE);
+    let failures = once_per_lines(show_failures(campaign, explored, replays)?, &explored.symbols);
     Ok(Failed {
         model: campaign.question.under,
         verdict: verdict(!failures.is_empty(), explored.limit.as_ref()),

@@ -347,7 +347,8 @@ impl Seeker<'_> {
         let config = self.config();
         let replays = Replays::new(&campaign, &config, explored);
         let mut new = Vec::new();
-        for mut shown in once_per_lines(show_failures(&campaign, explored, &replays)?) {
+        let all = show_failures(&campaign, explored, &replays)?;
+        for mut shown in once_per_lines(all, &explored.symbols) {
             shown.failure.seen.first += before;
             let failure = &shown.failure;
             let traced = match replays.has_time() {

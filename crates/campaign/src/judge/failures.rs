@@ -44,7 +44,7 @@ pub(crate) fn show_failures(
     let (failures, symbols) = (&explored.findings.failures, &explored.symbols);
     let mut shown = Vec::new();
     let mut sources = Lines::default();
-    // Races come last, and there may be many.
+    // Races come last: there may be many, and what goes wrong says more than that two accesses race.
     let mut failures: Vec<&Failure> = failures.iter().collect();
     failures.sort_by_key(|failure| failure.kind == RACE);
     for (i, failure) in failures.into_iter().enumerate() {

@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 
+use weakspot_live::wire::CALLS;
+
 use crate::answer::ShownFailure;
+use crate::facts::symbols::Symbols;
 
 /// Data races once for each pair of lines, whatever the compiler made of these, and none that are the library's own.
-pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
+pub(crate) fn once_per_lines(failures: Vec<ShownFailure>, symbols: &Symbols) -> Vec<ShownFailure> {
     let mut known: HashMap<[String; 2], usize> = HashMap::new();
     let mut kept: Vec<ShownFailure> = Vec::new();
     for failure in failures {
         if let Some(lines) = racing_lines(&failure) {
-            if is_of_shared_pointers(&failure) {
+            if is_of_shared_pointers(&failure, symbols) {
                 continue;
             }
             if let Some(&first) = known.get(&lines) {
@@ -28,11 +31,15 @@ pub(crate) fn once_per_lines(failures: Vec<ShownFailure>) -> Vec<ShownFailure> {
 
 /// Whether an access is one that `std::atomic<std::shared_ptr>` makes while it has its lock. libstdc++ frees that with relaxed order after it
 /// has only read, so that by the letter whoever comes next races with it; no program can do anything about it.
-fn is_of_shared_pointers(failure: &ShownFailure) -> bool {
-    let locked =
-        |frame: &String| frame.contains("std::_Sp_atomic<") && !frame.contains("::_Sp_atomic(");
-    let others = failure.related.first().map_or(&[][..], |other| &other.at);
-    failure.frames.iter().chain(others).any(locked)
+fn is_of_shared_pointers(failure: &ShownFailure, symbols: &Symbols) -> bool {
+    let is_locked =
+        |name: &str| name.contains("std::_Sp_atomic<") && !name.contains("::_Sp_atomic(");
+    let other = failure.failure.related.iter().find(|related| related.what != CALLS);
+    let places = failure.failure.place.into_iter().chain(other.map(|related| related.place));
+    // Not the frames that are shown: these are the user's own.
+    places
+        .flat_map(|place| symbols.frames(place))
+        .any(|frame| frame.function.as_deref().is_some_and(is_locked))
 }
 
 /// Whether two failures are data races of the same pair of lines.
