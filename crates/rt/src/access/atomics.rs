@@ -196,11 +196,9 @@ impl Known {
 
 /// Reports what was done: `new` is what was written, if anything was.
 fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
-    if new.is_some_and(|new| new != old) {
-        // What is in a buffer is not in memory yet.
-        let buffered = op.0 == OpKind::Write && rt.stores_are_buffered();
-        let spin = &mut rt.threads.me_mut().spin;
-        if buffered { spin.changed() } else { spin.wrote(op.1, old.bits() as u64) }
+    let noticed = !rt.threads.alone() || rt.shadow.is_shared(op.1);
+    if noticed && new.is_some_and(|new| new != old) {
+        rt.threads.me_mut().spin.changed();
     }
     record(rt, op, order, pc, new, old);
 }
@@ -327,8 +325,8 @@ fn update<T: Word>(word: Guest<T>, order: i32, change: Change, f: impl Fn(T) -> 
     word.set(new);
     if kind == OpKind::Add && addition != Addition::Unused {
         let (before, taken) = (old.bits() as u64, addition == Addition::Taken);
-        rt.threads.me_mut().spin.wrote(word.area(), before);
         if !rt.threads.alone() || rt.shadow.is_shared(word.area()) {
+            rt.threads.me_mut().spin.changed();
             let event = Event::new(word.area().op(kind), order_of(order), call.pc());
             let event = event.with(new.bits() as u64, Some(before));
             rt.record(event.orders(Sync::Count { before, taken }));

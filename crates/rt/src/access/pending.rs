@@ -36,10 +36,8 @@ fn settle_now(rt: &mut Runtime) {
     let thread = rt.threads.me_mut();
     let Some(p) = thread.pending.take() else { return };
     let value = p.area.value();
-    match value != p.old {
-        true if p.buffered => thread.spin.changed(),
-        true => thread.spin.wrote(p.area, p.old),
-        false => {}
+    if value != p.old {
+        thread.spin.changed();
     }
     if p.buffered {
         thread.buffer.settle();

@@ -233,20 +233,22 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
         rt.threads.me_mut().again = again;
         step_conditional(rt, op, varying);
     }
-    rt.threads.me_mut().spin.reads();
+    rt.threads.me_mut().spin.go();
 }
 
-/// Some loads now and then of the only thread that is left: if they are those of a loop that does the same again and again, nobody
-/// will ever end it.
+/// The last loads of an execution that will have too many steps, by the only thread that is left: if they
+/// are those of a loop that does the same again and again, nobody will ever end it.
 fn look_for_endless_wait(rt: &mut Rt, area: Area, call: Call) {
-    const EVERY: u64 = 16384;
-    const LOOKED_AT: u64 = 128;
-    if rt.exploration.steps() % EVERY < EVERY - LOOKED_AT {
+    const LOOKED_AT: u64 = 64;
+    const LAST: u64 = 8;
+    let left = rt.config.steps.saturating_sub(rt.exploration.steps());
+    if left > LOOKED_AT {
         return;
     }
     settle(rt);
-    let idle = rt.spins(call, area, 0);
-    if idle == Idle::Certain || rt.threads.me().spin.repeats() {
+    // Time that passes, and chance, may end it.
+    let expected = rt.clock.state();
+    if rt.spins(call, area, expected) == Idle::Certain && left < LAST {
         let me = rt.threads.current();
         rt.related_finding("livelock", None, 0, "main loops", &[("loops", Some(me), call.pc())]);
         finish(rt, Ended::Deadlock);

@@ -370,7 +370,7 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
         if !known {
-            rt.threads.me_mut().spin.wrote(area, area.bits() as u64);
+            rt.threads.me_mut().spin.changed();
         }
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));
     } else {

@@ -13,7 +13,6 @@ use crate::schedule::closed::report_deadlock;
 use crate::schedule::finish::{count, finish};
 use crate::schedule::spin::Idle;
 use crate::schedule::threads::{Parked, Patience, Thread};
-use crate::schedule::undone::Undone;
 use crate::{Rt, Runtime};
 
 /// Dummy address for compare-and-swaps with mixed-size accesses; never mapped.
@@ -159,11 +158,7 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
         return 0;
     }
     if rt.exploration.learning() {
-        return match rt.anybody() {
-            Some(to) => to,
-            // What is learnt may change what threads do that go round for ever.
-            None => finish(rt, Ended::Cut),
-        };
+        return rt.anybody();
     }
     rt.signals().set_busy(true);
     let Scheduler { strategy, next, last, .. } = &mut rt.scheduler;
@@ -183,11 +178,6 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
 /// The strategy does not go on.
 fn stop(rt: &mut Rt) -> ! {
     if rt.scheduler.next.iter().any(|n| n.again) {
-        match rt.undone() {
-            Undone::Endless => stuck(rt),
-            Undone::Unclear => rt.exploration.guessed(),
-            Undone::End => {}
-        }
         rt.exploration.leave();
     }
     finish(rt, Ended::Stopped)
@@ -200,7 +190,6 @@ fn choose_buffered(rt: &mut Rt) -> usize {
         // The strategy has heard of it as an update. A schedule has the step, so that it can be
         // followed where all stores may wait.
         rt.exploration.chosen(agent);
-        rt.threads.iter_mut().for_each(|thread| thread.spin.interrupted());
         commit(rt, agent);
     }
     loop {
@@ -229,7 +218,6 @@ fn choose_buffered(rt: &mut Rt) -> usize {
             return to;
         }
         rt.scheduler.last = Some(agent);
-        rt.threads.iter_mut().for_each(|thread| thread.spin.interrupted());
         commit(rt, agent);
     }
 }
@@ -270,13 +258,12 @@ impl Runtime {
     }
 
     /// Whoever can go on, when the strategy is not asked.
-    fn anybody(&self) -> Option<usize> {
+    fn anybody(&self) -> usize {
         let next = &self.scheduler.next;
         let current = self.threads.current();
-        let can = |n: &&Next| n.enabled && !n.again;
-        let after = next.iter().find(|n| can(n) && usize::from(n.agent.of()) >= current);
-        let found = after.or_else(|| next.iter().find(can));
-        found.map(|n| n.agent.of().into())
+        let after = next.iter().find(|n| n.enabled && usize::from(n.agent.of()) >= current);
+        let found = after.or_else(|| next.iter().find(|n| n.enabled));
+        found.map_or(0, |n| n.agent.of().into())
     }
 
     fn look_at_all(&mut self) -> Outlook {
@@ -418,7 +405,7 @@ fn stuck(rt: &mut Rt) -> ! {
                 }
                 HANGS
             }
-            _ if thread.spin.idle() != Idle::No || thread.spin.repeats() => {
+            _ if thread.spin.idle() != Idle::No => {
                 loops = true;
                 "loops"
             }
@@ -461,7 +448,7 @@ impl Runtime {
                 continue;
             }
             let thread = self.threads.get(t);
-            let loops = thread.spin.idle() != Idle::No || thread.spin.repeats();
+            let loops = thread.spin.idle() != Idle::No;
             // A round of a barrier stands for the barrier.
             let at_barrier = thread.awaits == Some(Awaited::Barrier);
             let (addr, len) = match at_barrier {

@@ -6,7 +6,7 @@
 //! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
 //! thread announces a step and gets its turn, `life.rs` its first step and its last, `choice.rs` who is
 //! chosen, `finish.rs` the end of an execution, `spin.rs` who only waits in
-//! a loop, `undone.rs` who stores in one and undoes that, for ever, `rounds.rs` who only gives way in one (`yields.rs`),
+//! a loop, `rounds.rs` who only gives way in one (`yields.rs`),
 //! `buffers.rs` the store buffers of `--under`.
 
 pub mod buffers;
@@ -19,5 +19,4 @@ pub mod rounds;
 pub mod spin;
 pub mod threads;
 pub mod turns;
-mod undone;
 pub mod yields;

@@ -10,19 +10,12 @@
 //! counted. Taking a lock is looked at like a load, because a loop may ask under a lock; who holds one
 //! that it frees in the loop is not taken to wait.
 //!
-//! A round may also store, and undo that before it ends, as who counts itself among the readers of a lock, finds that
-//! somebody writes, and leaves again, or who parks for some time. If nobody else took a step in the
-//! meantime, everything is as it was when the round began, so that what follows is the same without it. Others may notice such a round
-//! half-way, but what they do then they can do in the round before, too. Whether it goes on like that for ever is told in `undone.rs`.
-//!
 //! Channels of Rust's standard library count how long they have waited, so that their state is never the
 //! same; but nothing depends on that count except how long they wait before they look again. Of their loops,
 //! which are known by their places, two rounds are the same if they are in the same call of the same function and have
 //! read the same: all else that is alive there was read in the round itself.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-
-use weakspot_live::Plan;
 
 use crate::Runtime;
 use crate::entry::frame::Call;
@@ -41,11 +34,6 @@ const LOOKED_AT: u32 = 200;
 /// After so many times of that the thread may go on for ever, with stores to bytes of which nobody
 /// knows yet that they are shared: others come first.
 const ROUNDS: u32 = 20;
-
-/// How many stores of a round are remembered.
-const MOST_WRITES: usize = 64;
-/// How many loads are remembered, when those before the last store are forgotten.
-const MOST_LOADS: usize = 64;
 
 /// How many functions the current thread has entered and left.
 pub static PASSED: AtomicU64 = AtomicU64::new(0);
@@ -101,7 +89,6 @@ impl Private {
     pub(super) fn leave(&self, spin: &mut Spin) {
         spin.private = self.stores;
         spin.passed = PASSED.load(Ordering::Relaxed);
-        spin.interrupted();
     }
 
     /// The current thread takes a step.
@@ -163,18 +150,12 @@ impl Private {
     }
 }
 
-/// What a thread has read since it last changed something that it cannot have undone.
+/// What a thread has read since its last store.
 #[derive(Default)]
 pub struct Spin {
     loads: Vec<Load>,
-    /// How many such changes there were when they were read.
+    /// How many stores to shared memory there were when they were read.
     loads_after: u64,
-    /// What it has stored since then.
-    writes: Vec<Write>,
-    /// How many of its stores changed what is there, those to words of locks left out.
-    changes: u64,
-    /// How often others took a step.
-    interruptions: u64,
     visits: u64,
     /// The last visit that read something else than the one before it at the same place.
     changed: u64,
@@ -183,14 +164,11 @@ pub struct Spin {
     /// It waits for one of the loads since this visit to read something else, and whether that is
     /// certain.
     idle: Option<(u64, bool)>,
-    /// How many of its steps changed something for good; taking and freeing a lock, which loops do in
+    /// How many of its steps changed shared memory; taking and freeing a lock, which loops do in
     /// turn, is none.
     stores: u64,
     /// It is back where a round began, in the same state, and nobody could notice that round.
     again: bool,
-    /// The visit with which a round began that has just ended, with all that was stored in there undone, and how many
-    /// stores are remembered from before it.
-    round: Option<(u64, usize)>,
     /// The read-write lock that was not taken because a writer waits for it, and the visit at which that was seen.
     writer: Option<(usize, u64)>,
     /// How many of its steps others could notice.
@@ -199,23 +177,12 @@ pub struct Spin {
     held: u32,
     /// How often it has taken or freed one.
     turns: u64,
-    /// How many of these are words, stores to which are remembered.
-    words: u64,
     /// How often it asked for the time, or for something random.
     asked: u64,
-    /// It has done so in order to wait for a time, as far as is known.
-    asked_last: bool,
     /// What it has stored to its own memory, while it does not run.
     private: PrivateStores,
     /// How many functions it has entered and left, while it does not run.
     passed: u64,
-}
-
-/// A store to shared memory.
-struct Write {
-    area: Area,
-    /// What was there.
-    old: u64,
 }
 
 struct Load {
@@ -229,14 +196,8 @@ struct Load {
     visit: u64,
     asked: u64,
     turns: u64,
-    words: u64,
-    held: u32,
     noticed: u64,
     passed: u64,
-    /// How many stores are remembered from before it.
-    writes: usize,
-    changes: u64,
-    interruptions: u64,
 }
 
 /// Whether a thread waits.
@@ -253,23 +214,21 @@ pub enum Idle {
 impl Spin {
     /// Of a new thread, with the room of this one.
     pub fn emptied(self) -> Spin {
-        let Spin { mut loads, mut writes, .. } = self;
+        let mut loads = self.loads;
         loads.clear();
-        writes.clear();
-        Spin { loads, writes, ..Spin::default() }
+        Spin { loads, ..Spin::default() }
     }
 
     /// Forgets what was read.
     pub fn clear(&mut self) {
         self.loads.clear();
-        self.writes.clear();
         self.visits = 0;
         self.changed = 0;
         self.new = 0;
         self.loads_after = 0;
         self.idle = None;
         self.again = false;
-        self.round = None;
+        self.writer = None;
     }
 
     /// The thread has gone on for so long that it waits until nobody else can go on.
@@ -288,62 +247,15 @@ impl Spin {
         self.again
     }
 
-    /// The thread has changed shared memory, or something else, in a way that it does not undo.
+    /// The thread has changed shared memory.
     pub fn changed(&mut self) {
         self.stores += 1;
-    }
-
-    /// The thread has changed bytes of shared memory.
-    pub fn wrote(&mut self, area: Area, old: u64) {
-        self.changes += 1;
-        self.remember(Write { area, old });
-    }
-
-    fn remember(&mut self, write: Write) {
-        if write.area.len() > 8 || self.writes.len() == MOST_WRITES {
-            self.changed();
-        } else if self.loads_after == self.stores {
-            self.writes.push(write);
-        }
-    }
-
-    /// Another thread takes a step.
-    pub(super) fn interrupted(&mut self) {
-        self.interruptions += 1;
     }
 
     /// The thread asks for the time, or for something random, which may end a loop. How often it has done so.
     pub fn asks(&mut self) -> u64 {
         self.asked += 1;
-        self.asked_last = true;
         self.asked
-    }
-
-    /// The thread waits for a time at most. If it has just asked what time it is, that was in order to say so, and
-    /// ends no loop.
-    pub fn waits_for_time(&mut self) {
-        if std::mem::take(&mut self.asked_last) {
-            self.asked -= 1;
-        }
-    }
-
-    /// The thread takes a step.
-    pub(super) fn goes_on(&mut self) {
-        self.asked_last = false;
-    }
-
-    /// The thread takes a lock that is this word.
-    pub fn locked_word(&mut self, word: Area) {
-        self.words += 1;
-        self.remember(Write { area: word, old: word.value() });
-        self.locked();
-    }
-
-    /// The thread frees a lock that is this word.
-    pub fn unlocked_word(&mut self, word: Area) {
-        self.words += 1;
-        self.remember(Write { area: word, old: word.value() });
-        self.unlocked();
     }
 
     /// The thread has taken a lock.
@@ -365,7 +277,7 @@ impl Spin {
 
     /// The read-write lock in whose writer the thread waits.
     pub fn writer(&self) -> Option<usize> {
-        let since = self.round.map(|(since, _)| since).or(self.idle.map(|(since, _)| since))?;
+        let (since, _) = self.idle?;
         self.writer.filter(|&(_, visit)| visit >= since).map(|(lock, _)| lock)
     }
 
@@ -393,63 +305,6 @@ impl Spin {
             }
         }
     }
-
-    /// The same, if its last load is the step that it takes: a round may begin with that, after what others did until now.
-    pub fn reads(&mut self) {
-        self.go();
-        let visit = self.visits;
-        if let Some(last) = self.loads.iter_mut().find(|l| l.visit == visit) {
-            last.interruptions = self.interruptions;
-        }
-    }
-
-    /// The thread is back where a round began, and all that it stored in there is undone.
-    fn ends_round(&mut self, since: u64, writes: usize) {
-        for load in self.loads.iter_mut().filter(|l| l.visit >= since && l.area.len() > 0) {
-            load.value = load.area.value();
-        }
-        self.round = Some((since, writes));
-    }
-
-    /// Whether the thread would go the same round again, in which it stores and undoes that, with memory as it is now.
-    pub fn repeats(&self) -> bool {
-        let Some((since, writes)) = self.round else { return false };
-        let mut loads = self.loads.iter().filter(|l| l.visit >= since && l.area.len() > 0);
-        loads.all(|l| l.area.value() == l.value) && is_undone(&self.writes[writes..])
-    }
-
-    /// What memory is like after each store of that round: which bytes, and what is there.
-    pub fn phases(&self) -> Vec<Vec<(Area, u64)>> {
-        let Some((_, from)) = self.round else { return Vec::new() };
-        let writes = &self.writes[from..];
-        let after = |k: usize| {
-            let mut phase: Vec<(Area, u64)> = Vec::new();
-            for write in &writes[k..] {
-                if !phase.iter().any(|(area, _)| area.addr() == write.area.addr()) {
-                    phase.push((write.area, write.old));
-                }
-            }
-            phase
-        };
-        (1..writes.len()).map(after).collect()
-    }
-}
-
-/// Whether all that was stored to is as it was before.
-fn is_undone(writes: &[Write]) -> bool {
-    let overlaps = |a: Area, b: Area| {
-        let end = |area: Area| area.addr() + area.len() as usize;
-        a.addr() < end(b) && b.addr() < end(a)
-    };
-    writes.iter().enumerate().all(|(i, write)| {
-        let before = writes[..i].iter().find(|w| overlaps(w.area, write.area));
-        match before {
-            Some(first) => {
-                (first.area.addr(), first.area.len()) == (write.area.addr(), write.area.len())
-            }
-            None => write.area.value() == write.old,
-        }
-    })
 }
 
 impl Runtime {
@@ -480,29 +335,20 @@ impl Runtime {
         // SAFETY: the stack of the thread reaches to `top`.
         let state = unsafe { stack.hash(words.min(WORDS)) };
         let passed = PASSED.load(Ordering::Relaxed);
-        // It plans what each load reads, and knows of no stores that are undone.
-        let may_undo = self.config.plan != Plan::Rf;
         let spin = &mut self.threads.me_mut().spin;
         if spin.loads_after != spin.stores {
             spin.loads.clear();
-            spin.writes.clear();
             spin.loads_after = spin.stores;
         }
         spin.idle = None;
         spin.again = false;
-        spin.round = None;
         spin.visits += 1;
         let visit = spin.visits;
         let (asked, turns, noticed) = (spin.asked, spin.turns, spin.noticed);
-        let (words_of_locks, held, changes) = (spin.words, spin.held, spin.changes);
-        let (writes, interruptions) = (spin.writes.len(), spin.interruptions);
         let same_place = |l: &&mut Load| l.pc == pc && l.area.addr() == area.addr();
         let Some(known) = spin.loads.iter_mut().find(same_place) else {
             let deep = None;
             spin.new = visit;
-            if spin.loads.len() >= MOST_LOADS {
-                spin.loads.retain(|l| l.changes == changes);
-            }
             spin.loads.push(Load {
                 pc,
                 area,
@@ -513,59 +359,36 @@ impl Runtime {
                 visit,
                 asked,
                 turns,
-                words: words_of_locks,
-                held,
                 noticed,
                 passed,
-                writes,
-                changes,
-                interruptions,
             });
             return Idle::No;
         };
         let since = known.visit;
-        // Before the last store it may have read something else.
-        let fresh = known.changes == changes;
         let same = known.value == seen;
         if !same {
             spin.changed = visit;
         }
-        if !fresh {
-            spin.new = visit;
-        }
         // What was read in between must be what would be read again.
-        let alike = fresh && same && known.state == state && spin.changed <= since;
+        let alike = same && known.state == state && spin.changed <= since;
         // What it reads now need not be what it read then: its own state is all that counts.
         let unnoticed = known.state == state
             && (known.asked, known.turns, known.noticed) == (asked, turns, noticed);
-        // Nor what it and others have stored, if that is as it was.
-        let undone = may_undo
-            && known.state == state
-            && (known.asked, known.turns - known.words) == (asked, turns - words_of_locks)
-            && (known.held, known.interruptions) == (held, interruptions)
-            && is_undone(&spin.writes[known.writes..]);
         // The rest of a deep stack is looked at only when everything else is the same.
-        let looks_deep = (alike || unnoticed || undone) && (WORDS..MOST_WORDS).contains(&words);
+        let looks_deep = (alike || unnoticed) && (WORDS..MOST_WORDS).contains(&words);
         let deep = looks_deep.then(|| {
             // SAFETY: the stack of the thread reaches to `top`.
             unsafe { stack.hash(words) }
         });
         let same_stack = words < WORDS || deep.is_some() && known.deep == deep;
+        spin.again = unnoticed && same_stack && area.len() > 0;
+        // All that was read in this round was read in the one before, and has not changed.
+        let waits_longer =
+            patient && same && known.passed == passed && spin.changed <= since && spin.new <= since;
+        let certain = waits_longer || alike && known.asked == asked && same_stack;
+        let times = if same { known.times + 1 } else { 1 };
         // Who holds a lock may free it in this loop, so that others go on, unless it did not in the last round.
         let keeps = known.turns == turns;
-        let may_wait = spin.held == 0 || keeps;
-        let undone = undone && same_stack && area.len() > 0;
-        spin.again = undone || unnoticed && same_stack && area.len() > 0;
-        // All that was read in this round was read in the one before, and has not changed.
-        let waits_longer = patient
-            && fresh
-            && same
-            && known.passed == passed
-            && spin.changed <= since
-            && spin.new <= since;
-        let certain = waits_longer || alike && known.asked == asked && same_stack;
-        let times = if same && fresh { known.times + 1 } else { 1 };
-        let first = known.writes;
         *known = Load {
             pc,
             area,
@@ -576,18 +399,10 @@ impl Runtime {
             visit,
             asked,
             turns,
-            words: words_of_locks,
-            held,
             noticed,
             passed,
-            writes,
-            changes,
-            interruptions,
         };
-        if undone {
-            spin.ends_round(since, first);
-        }
-        if may_wait && (certain || times > self.config.spins) {
+        if (spin.held == 0 || keeps) && (certain || times > self.config.spins) {
             spin.idle = Some((since, certain));
         }
         let idle = spin.idle();

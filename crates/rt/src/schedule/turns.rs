@@ -169,7 +169,6 @@ pub(super) fn begin_turn(rt: &mut Runtime) {
     if !is_pure(op.kind) && op.addr < BEYOND_MEMORY {
         thread.spin.noticed();
     }
-    thread.spin.goes_on();
     if thread.go() {
         rt.scheduler.no_longer_conditional(position);
     }

@@ -39,7 +39,7 @@ pub fn wait_for_mutex(rt: &mut Rt, area: Area, call: Option<Call>) {
     let me = rt.threads.current();
     rt.owners.take(area.addr(), me);
     // That the word changes is no change to a loop that asks for something under the mutex.
-    rt.threads.me_mut().spin.locked_word(area);
+    rt.threads.me_mut().spin.locked();
 }
 
 /// Of a read-write lock: somebody waits in order to write. It is said to those who only try to read; those who wait
@@ -67,7 +67,7 @@ pub fn wait_to_read(rt: &mut Rt, area: Area, call: Call) {
     let free = Until::Known(can_read, area.addr());
     wait(rt, area.op(OpKind::Acquire), free, Patience::Endless);
     rt.owners.reading = Some(area.addr());
-    rt.threads.me_mut().spin.locked_word(area);
+    rt.threads.me_mut().spin.locked();
 }
 
 /// Waits until a read-write lock is free for writing; returns when it is the current thread's turn to take it.
@@ -90,7 +90,7 @@ pub fn wait_to_write(rt: &mut Rt, area: Area, call: Option<Call>) {
     }
     let me = rt.threads.current();
     rt.owners.take(area.addr(), me);
-    rt.threads.me_mut().spin.locked_word(area);
+    rt.threads.me_mut().spin.locked();
 }
 
 /// Returns when it is the current thread's turn to free a read-write lock.
@@ -103,14 +103,14 @@ pub fn turn_to_free(rt: &mut Rt, area: Area) {
     if kind == OpKind::Release {
         rt.owners.free(area.addr());
     }
-    rt.threads.me_mut().spin.unlocked_word(area);
+    rt.threads.me_mut().spin.unlocked();
 }
 
 /// Returns when it is the current thread's turn to free a mutex.
 pub fn turn_to_free_mutex(rt: &mut Rt, area: Area) {
     step(rt, area.op(OpKind::Release));
     rt.owners.free(area.addr());
-    rt.threads.me_mut().spin.unlocked_word(area);
+    rt.threads.me_mut().spin.unlocked();
 }
 
 /// Words that Rust's standard library waits for, of which it is known what they are there for.

@@ -72,9 +72,13 @@ pub fn look(rt: &mut Rt, kept: Kept) {
 /// The current thread is about to change it.
 pub fn change(rt: &mut Rt, kept: Kept) {
     step(rt, kept.op(OpKind::Update));
+    // A loop that changes it is not where it was, such as one that takes descriptors until there are none. Who asks for
+    // random numbers may get any (`Spin::asks`).
+    if !matches!(kept, Kept::Random) {
+        rt.threads.me_mut().spin.changed();
+    }
     if matches!(kept, Kept::Environment | Kept::Handlers) {
         CHANGES.fetch_add(1, Ordering::Relaxed);
-        rt.threads.me_mut().spin.changed();
     }
 }
 

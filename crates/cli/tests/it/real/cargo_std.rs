@@ -245,6 +245,18 @@ fn scoped() {
     });
     assert_eq!(values, [1, 1]);
 }
+
+/// Who tries does not get a lock that a writer waits for, which its word does not say.
+#[test]
+fn tries_to_read() {
+    let lock = Arc::new(RwLock::new(0));
+    let other = Arc::clone(&lock);
+    let t = thread::spawn(move || *other.write().unwrap() = 1);
+    while lock.try_read().is_err() {
+        thread::yield_now();
+    }
+    t.join().unwrap();
+}
 "#;
 
 #[test]
@@ -271,7 +283,7 @@ fn channels_and_loops_that_give_way_are_decided() {
     {
         assert_eq!(verdicts[name], "holds", "{}", ran.out);
     }
-    for name in ["receives_in_time", "meets", "scoped"] {
+    for name in ["receives_in_time", "meets", "scoped", "tries_to_read"] {
         assert_eq!(verdicts[name], "holds", "{}", ran.out);
     }
     for (name, kind) in [
