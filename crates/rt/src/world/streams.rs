@@ -44,6 +44,7 @@ pub fn reads(file: File, most: usize, end: Option<u8>, what: &'static str) -> Op
     // SAFETY: entered from the program, see `Rt::live`.
     let mut rt = unsafe { Rt::live() }?;
     let rt = &mut rt;
+    rt.threads.me_mut().spin.changed();
     let fd = descriptor(file)?;
     let mut bytes = Vec::new();
     lock(rt, file);
@@ -71,6 +72,8 @@ fn fill(rt: &mut Rt, file: File, fd: i32, what: &'static str) {
 
 /// Before libc's own function reads from a stream.
 fn begin_to_read(rt: &mut Rt, file: File, what: &'static str) {
+    // A loop that reads comes to the end of what there is.
+    rt.threads.me_mut().spin.changed();
     if let Some(fd) = descriptor(file) {
         fill(rt, file, fd, what);
     }

@@ -53,3 +53,16 @@ fn a_loop_that_tries_for_some_time() {
         assert!(out.contains("livelock"), "{name}: {out}");
     }
 }
+
+/// A loop that takes something of which there is an end is not where it was, though its memory is the same.
+#[test]
+fn a_loop_that_comes_to_an_end() {
+    let front = "#include <stdio.h>\n#include <unistd.h>\nstatic volatile int f;";
+    let stream = "FILE *s = fopen(\"/proc/self/comm\", \"r\"); while (!f) assert(getc(s) != EOF);";
+    for (name, ends) in [("descriptors", "while (!f) assert(dup(0) < 12);"), ("stream", stream)] {
+        let source = two(front, ends, "f = 1;", "1");
+        let (out, code) = explore(&format!("ends_{name}"), &source, &["--model", "tso"]);
+        assert_eq!(code, Some(1), "{name}: {out}");
+        assert!(out.contains("assertion"), "{name}: {out}");
+    }
+}
