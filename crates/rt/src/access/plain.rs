@@ -226,7 +226,9 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
         channels::leave(rt);
     }
     // Transactions end where they do: a round within one belongs to it.
-    let again = rt.threads.me().spin.is_again() && rt.config.transactions.is_none();
+    // In virtual time, who sleeps goes on only when all others wait, so that executions without this round are not explored.
+    let explored_without = rt.config.transactions.is_none() && !rt.config.virtual_time;
+    let again = rt.threads.me().spin.is_again() && explored_without;
     if idle == Idle::No && varying.is_none() && !again {
         step(rt, op);
     } else {

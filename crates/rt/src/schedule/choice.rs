@@ -335,23 +335,22 @@ impl Runtime {
     /// Nobody can go on but those who wait for something that nobody will do.
     fn let_those_go_who_only_wait(&mut self) {
         let next = &mut self.scheduler.next;
+        let only_waits = |n: &Next| {
+            let thread = self.threads.get(usize::from(n.agent.of()));
+            let last = patience_in(&self.config, thread.patience) == Patience::Last;
+            n.idle && (last || thread.spin.idle() == Idle::Guess)
+        };
+        let deadline = |n: &Next| self.threads.get(usize::from(n.agent.of())).deadline;
         // Who wants to end the program does that before others are found to wait for the outside
         // world.
         let ending = next.iter().any(|n| n.idle && n.op.kind == OpKind::Exit);
         // Who waits for a time does so until nobody else goes on, and then it is that of the first.
-        let deadlines = next
-            .iter()
-            .filter(|n| n.idle)
-            .map(|n| self.threads.get(usize::from(n.agent.of())).deadline);
-        let first = deadlines.min().flatten();
+        let first = next.iter().filter(|n| only_waits(n)).map(deadline).min().flatten();
         for n in next {
             if ending && n.op.takes() {
                 continue;
             }
-            let thread = self.threads.get(usize::from(n.agent.of()));
-            let last = patience_in(&self.config, thread.patience) == Patience::Last;
-            let its_time = thread.deadline == first;
-            n.enabled = n.idle && its_time && (last || thread.spin.idle() == Idle::Guess);
+            n.enabled = only_waits(n) && deadline(n) == first;
         }
     }
 

@@ -76,6 +76,20 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
     assert_eq!(code, Some(0), "{out}");
 }
 
+/// Who waits in a loop for one who sleeps waits until that one has woken, and then goes on.
+#[test]
+fn loops_wait_for_sleepers() {
+    let front = "#include <stdatomic.h>\n#include <unistd.h>\natomic_int x; int after;";
+    for (asserted, expected) in [("after == 1", Some(0)), ("after == 0", Some(1))] {
+        let source = two(front, "while (!x); after = 1;", "usleep(1000); x = 1;", asserted);
+        for strategy in ["auto", "dpor", "bounded"] {
+            let args = ["--virtual-time", "--strategy", strategy, "--model", "tso"];
+            let (out, code) = explore("awaits_sleeper", &source, &args);
+            assert_eq!(code, expected, "{strategy}: {out}");
+        }
+    }
+}
+
 /// Without time there is no strategy to name.
 #[test]
 fn no_time_at_all() {
