@@ -328,7 +328,7 @@ impl Runtime {
     }
 
     /// Whether a thread has waited for the writer of a read-write lock, which is there no more.
-    pub(super) fn has_no_writer(&self, t: usize) -> bool {
+    fn has_no_writer(&self, t: usize) -> bool {
         self.threads.get(t).spin.writer().is_some_and(|lock| !self.owners.is_wanted(lock))
     }
 
