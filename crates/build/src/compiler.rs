@@ -337,7 +337,9 @@ pub(crate) const WRAPS: &str = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset,-
                      --wrap=lgamma_r,--wrap=mktime,--wrap=timegm,--wrap=stat,--wrap=lstat,\
                      --wrap=fstat,--wrap=fstatat,--wrap=stat64,--wrap=lstat64,--wrap=fstat64,\
                      --wrap=fstatat64,--wrap=sigemptyset,--wrap=sigfillset,--wrap=sigaddset,\
-                     --wrap=sigdelset,--wrap=sigismember,--wrap=asprintf,--wrap=vasprintf";
+                     --wrap=sigdelset,--wrap=sigismember,--wrap=asprintf,--wrap=vasprintf,\
+                     --wrap=fputs_unlocked,--wrap=fgets_unlocked,--wrap=fread_unlocked,\
+                     --wrap=fwrite_unlocked";
 
 /// No function is exempt: an attribute that asks for it becomes one that means nothing here.
 const EXEMPTIONS: [&str; 4] = [

@@ -46,6 +46,10 @@ entry! {
     __wrap_fgets => fgets;
     __wrap_fread => fread;
     __wrap_fwrite => fwrite;
+    __wrap_fputs_unlocked => fputs;
+    __wrap_fgets_unlocked => fgets;
+    __wrap_fread_unlocked => fread;
+    __wrap_fwrite_unlocked => fwrite;
 }
 
 /// libc's own functions. Their lists of arguments are ours.

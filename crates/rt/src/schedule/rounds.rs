@@ -1,6 +1,6 @@
 //! Loops that do nothing but to give way to others: whoever comes back to the same place in the same state again
 //! and again, without any other step and without a store, seems to go round for ever, because nothing that others do is
-//! looked at in there. That is a guess: functions that are not instrumented, such as `rand` and `readdir`, and the
+//! looked at in there. That is a guess: functions that are not instrumented and nobody stands in for, and the
 //! instruction `rdtsc` may keep something that ends a loop. So the execution is given up, and no livelock.
 
 /// How often a state has to come back: more often than what ends a loop takes, as a rule.

@@ -19,7 +19,7 @@ use crate::schedule::turns::wait;
 use crate::sys;
 use crate::world::clock::sleep_for;
 use crate::world::descriptors;
-use crate::world::kept::{Kept, look};
+use crate::world::kept::{Kept, change, look};
 use crate::{LIVE, Rt};
 
 /// All that goes through the kernel is one object to the strategy.
@@ -111,16 +111,21 @@ fn sent(rt: &mut Rt, fd: i32) {
     }
 }
 
-/// A call on a descriptor, which others may close. Standard streams are left alone.
-fn uses(rt: &mut Rt, fd: i32) {
-    if fd > 2 {
+/// A call on a descriptor, which others may close, and which goes on from where the last one ended. What is printed to standard
+/// streams is left alone. Calls that may have to wait are in order by that.
+fn uses(rt: &mut Rt, fd: i32, direction: Direction) {
+    if descriptors::blocks(fd) {
         look(rt, Kept::Descriptor(fd));
+        // A loop that sends or receives is not where it was.
+        rt.threads.me_mut().spin.changed();
+    } else if fd > 2 || direction == Direction::In {
+        change(rt, Kept::Descriptor(fd));
     }
 }
 
 /// Waits until a call on a descriptor would not block.
 fn ready(rt: &mut Rt, fd: i32, direction: Direction, what: &'static str) {
-    uses(rt, fd);
+    uses(rt, fd, direction);
     if !descriptors::blocks(fd) {
         return;
     }
@@ -203,7 +208,6 @@ stand_in! {
 
     fn readv(rt, fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize {
         before(rt, fd, Direction::In, "readv");
-        rt.threads.me_mut().spin.changed();
         let all = parts_of(parts, n);
         let Some(len) = all.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.1)) else {
             return native!(readv(fd: i32, parts: Guest<libc::iovec>, n: i32) -> isize);
@@ -235,7 +239,7 @@ stand_in! {
     }
 
     fn pread(rt, fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize {
-        uses(rt, fd);
+        look(rt, Kept::Descriptor(fd));
         receive(rt, to, len, |to| {
             native!(pread(fd: i32, to: Guest<u8>, len: usize, at: i64) -> isize)
         })
@@ -243,7 +247,7 @@ stand_in! {
 
     fn pwrite(rt, fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize {
         let call = rt.call();
-        uses(rt, fd);
+        uses(rt, fd, Direction::Out);
         access(rt, area(from, len), false, call);
         native!(pwrite(fd: i32, from: Guest<u8>, len: usize, at: i64) -> isize)
     }

@@ -242,6 +242,27 @@ stand_in! {
         fills(rt, to, len);
         0
     }
+
+    fn arc4random_buf(rt, to: Guest<u8>, len: usize) {
+        fills(rt, to, len);
+    }
+
+    fn arc4random(rt) -> u32 {
+        any(rt)
+    }
+
+    fn arc4random_uniform(rt, below: u32) -> u32 {
+        any(rt).checked_rem(below).unwrap_or(0)
+    }
+}
+
+/// A random number.
+fn any(rt: &mut Rt) -> u32 {
+    rt.threads.me_mut().spin.asks();
+    let mut number = 0;
+    // SAFETY: there is that much room.
+    rt.clock.fill(unsafe { Guest::at(&raw mut number as usize) }, size_of_val(&number));
+    number
 }
 
 /// Fills bytes of the program with random ones.

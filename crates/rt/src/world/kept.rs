@@ -30,17 +30,30 @@ pub enum Kept {
     Descriptors,
     /// One of them.
     Descriptor(i32),
+    /// An object of libc in which it keeps where it is, by its address: a stream, a folder that is read.
+    Object(usize),
+    /// Whatever else functions remember from one call to the next, such as `getopt`, and what paths stand for.
+    Other,
 }
 
-/// How many times the environment or a handler was changed: who waits in a loop for that looks at this.
-static CHANGES: AtomicU64 = AtomicU64::new(0);
+/// How many times something was changed, by a hash of its place: who waits in a loop for that looks at this.
+static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// Before an execution.
 pub fn begin() {
-    CHANGES.store(0, Ordering::Relaxed);
+    for changes in &CHANGES {
+        changes.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Kept {
+    fn changes(self) -> &'static AtomicU64 {
+        // Objects are this far apart.
+        const APART: u64 = 16;
+        let place = self.op(OpKind::Read).addr;
+        &CHANGES[((place / APART) ^ place) as usize % CHANGES.len()]
+    }
+
     fn op(self, kind: OpKind) -> Op {
         /// Descriptors are one after the other. Those of a program are fewer.
         const FIRST: u64 = 0x100;
@@ -52,6 +65,8 @@ impl Kept {
             Kept::Handlers => (4, 1),
             Kept::Descriptors => (FIRST, MOST),
             Kept::Descriptor(fd) => (FIRST + u64::from(fd.unsigned_abs().min(MOST - 1)), 1),
+            Kept::Object(addr) => (addr as u64, 1),
+            Kept::Other => (5, 1),
         };
         Op { kind, len, addr: BEYOND_MEMORY + place }
     }
@@ -59,13 +74,9 @@ impl Kept {
 
 /// The current thread is about to look at it.
 pub fn look(rt: &mut Rt, kept: Kept) {
-    if matches!(kept, Kept::Descriptor(_)) {
-        // What comes from there changes by itself.
-        return step(rt, kept.op(OpKind::Read));
-    }
     let call = rt.call();
     // SAFETY: it may change at any time, as memory of the program does.
-    let changes = unsafe { Area::at(CHANGES.as_ptr() as usize, 8) };
+    let changes = unsafe { Area::at(kept.changes().as_ptr() as usize, 8) };
     read_step(rt, changes, kept.op(OpKind::Read), call, None);
 }
 
@@ -76,9 +87,7 @@ pub fn change(rt: &mut Rt, kept: Kept) {
     // random numbers may get any (`Spin::asks`).
     if !matches!(kept, Kept::Random) {
         rt.threads.me_mut().spin.changed();
-    }
-    if matches!(kept, Kept::Environment | Kept::Handlers) {
-        CHANGES.fetch_add(1, Ordering::Relaxed);
+        kept.changes().fetch_add(1, Ordering::Relaxed);
     }
 }
 

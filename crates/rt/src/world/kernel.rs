@@ -17,6 +17,7 @@ macro_rules! soils {
             /// The next execution gets a process of its own. Only the first six arguments matter.
             fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
                 rt.outside.soil();
+                change(rt, Kept::Other);
                 native!($name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize)
             }
         )*}
@@ -41,6 +42,7 @@ macro_rules! lasts {
             /// It outlives the execution. Only the first six arguments matter.
             fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
                 rt.changes_outside($what);
+                change(rt, Kept::Other);
                 native!($name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize)
             }
         )*}
@@ -54,6 +56,52 @@ lasts! {
     rmdir, "removes a folder";
     connect, "connects a socket";
     bind, "binds a socket";
+}
+
+/// The current thread gets something new, about which others need not care, such as a stream.
+fn goes_on(rt: &mut Rt, _: Kept) {
+    rt.threads.me_mut().spin.changed();
+}
+
+/// The current thread asks for what passes by itself, such as the time that it has used.
+fn asks(rt: &mut Rt, _: Kept) {
+    rt.threads.me_mut().spin.asks();
+}
+
+macro_rules! remembers {
+    ($how:ident: $($name:ident)*) => {
+        stand_in! {$(
+            /// What it returns depends on calls before it. Only the first six arguments matter.
+            fn $name(rt, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+                $how(rt, Kept::Other);
+                native!($name(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize)
+            }
+        )*}
+    };
+}
+
+// A place in libc or the kernel, or what paths stand for.
+remembers! { change:
+    getopt getopt_long getopt_long_only
+    getpwent getpwent_r setpwent endpwent getgrent getgrent_r setgrent endgrent
+    gethostent sethostent endhostent getnetent setnetent endnetent getservent setservent endservent
+    getprotoent setprotoent endprotoent getutent getutxent setutent endutent setutxent endutxent
+    getspent setspent endspent getusershell setusershell endusershell
+    mblen mbtowc wctomb hsearch hcreate hdestroy setlocale textdomain
+    brk sbrk setpriority setlogmask
+    semget semop semctl msgget msgsnd msgctl shmget shmat shmdt shmctl mq_open mq_send mq_unlink
+    timer_settime timerfd_settime wait waitpid wait3 wait4
+    link symlink linkat symlinkat unlinkat renameat mkdirat mkfifo truncate truncate64 remove
+    chmod utime utimes shm_open shm_unlink
+}
+
+remembers! { goes_on:
+    fopen fopen64 freopen freopen64 fdopen tmpfile tmpfile64 fmemopen open_memstream opendir fdopendir fts_open setmntent
+    mkstemp mkstemp64 mkostemp mkdtemp mktemp tmpnam tempnam dlopen dlclose dlerror
+}
+
+remembers! { asks:
+    times getrusage getitimer timer_gettime timerfd_gettime ftime
 }
 
 refused! {
@@ -129,6 +177,36 @@ stand_in! {
         native!(dup(fd: i32) -> i32)
     }
 
+    fn lseek(rt, fd: i32, by: i64, from: i32) -> i64 {
+        change(rt, Kept::Descriptor(fd));
+        native!(lseek(fd: i32, by: i64, from: i32) -> i64)
+    }
+
+    fn lseek64(rt, fd: i32, by: i64, from: i32) -> i64 {
+        change(rt, Kept::Descriptor(fd));
+        native!(lseek64(fd: i32, by: i64, from: i32) -> i64)
+    }
+
+    fn getdents64(rt, fd: i32, to: usize, len: usize) -> isize {
+        change(rt, Kept::Descriptor(fd));
+        native!(getdents64(fd: i32, to: usize, len: usize) -> isize)
+    }
+
+    fn ftruncate(rt, fd: i32, len: i64) -> i32 {
+        change(rt, Kept::Descriptor(fd));
+        native!(ftruncate(fd: i32, len: i64) -> i32)
+    }
+
+    fn ftruncate64(rt, fd: i32, len: i64) -> i32 {
+        change(rt, Kept::Descriptor(fd));
+        native!(ftruncate64(fd: i32, len: i64) -> i32)
+    }
+
+    fn ioctl(rt, fd: i32, request: usize, argument: usize) -> i32 {
+        change(rt, Kept::Descriptor(fd));
+        native!(ioctl(fd: i32, request: usize, argument: usize) -> i32)
+    }
+
     fn fcntl(rt, fd: i32, command: i32, argument: usize) -> i32 {
         controls(rt, fd, command);
         native!(fcntl(fd: i32, command: i32, argument: usize) -> i32)
@@ -137,6 +215,12 @@ stand_in! {
     fn fcntl64(rt, fd: i32, command: i32, argument: usize) -> i32 {
         controls(rt, fd, command);
         native!(fcntl64(fd: i32, command: i32, argument: usize) -> i32)
+    }
+
+    fn socketpair(rt, domain: i32, kind: i32, protocol: i32, ends: Guest<[i32; 2]>) -> i32 {
+        two_ends(rt, ends, |both| {
+            native!(socketpair(domain: i32, kind: i32, protocol: i32, both: *mut [i32; 2]) -> i32)
+        })
     }
 
     fn pipe(rt, ends: Guest<[i32; 2]>) -> i32 {
@@ -148,13 +232,16 @@ stand_in! {
     }
 }
 
-/// Both ends of a new pipe, which are stored where the program says.
 fn pipe_with(rt: &mut Rt, ends: Guest<[i32; 2]>, flags: i32) -> i32 {
+    two_ends(rt, ends, |both| native!(pipe2(both: *mut [i32; 2], flags: i32) -> i32))
+}
+
+/// Both ends of something new, which are stored where the program says.
+fn two_ends(rt: &mut Rt, ends: Guest<[i32; 2]>, make: impl FnOnce(*mut [i32; 2]) -> i32) -> i32 {
     let call = rt.call();
     change(rt, Kept::Descriptors);
     let mut new = [0; 2];
-    let both: *mut [i32; 2] = &raw mut new;
-    let answer = native!(pipe2(both: *mut [i32; 2], flags: i32) -> i32);
+    let answer = make(&raw mut new);
     if answer == 0 {
         access(rt, ends.area(), true, call);
         ends.set(new);
@@ -166,7 +253,8 @@ fn pipe_with(rt: &mut Rt, ends: Guest<[i32; 2]>, flags: i32) -> i32 {
 fn controls(rt: &mut Rt, fd: i32, command: i32) {
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => change(rt, Kept::Descriptors),
-        _ => look(rt, Kept::Descriptor(fd)),
+        libc::F_GETFD | libc::F_GETFL => look(rt, Kept::Descriptor(fd)),
+        _ => change(rt, Kept::Descriptor(fd)),
     }
 }
 
@@ -196,8 +284,13 @@ opens! {
     creat
     socket
     eventfd
+    epoll_create
     epoll_create1
     memfd_create
+    signalfd
+    timerfd_create
+    inotify_init
+    inotify_init1
 }
 
 fn bad_descriptor() -> i32 {

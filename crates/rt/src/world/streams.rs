@@ -1,6 +1,7 @@
-//! Streams of stdio over pipes and sockets. libc's own functions would wait for real, so that nobody else could go on, and whoever
-//! looks for data races would not hear that what was sent comes before what follows its receipt.
+//! Streams of stdio, and folders that are read: each keeps where it is, which threads that share it go on from in any order.
 //!
+//! Over pipes and sockets, libc's own functions would wait for real, so that nobody else could go on, and whoever looks for
+//! data races would not hear that what was sent comes before what follows its receipt.
 //! So before a stream reads, the thread waits until its descriptor has something, unless there is something left in the buffer of the
 //! stream. Functions that may need more than comes at once get it byte by byte, under the lock of the stream, as in libc; but
 //! `fscanf` and `getline` wait before the first byte only.
@@ -14,10 +15,13 @@ use crate::entry::guest::Guest;
 use crate::entry::native::native;
 use crate::world::blocking::{Direction, before};
 use crate::world::descriptors::blocks;
+use crate::world::kept::{Kept, change, look};
 use crate::world::stdio::{File, lock, unlock};
 
 unsafe extern "C" {
-    fn getc_unlocked(file: *mut ()) -> c_int;
+    static stdin: *mut ();
+    static stdout: *mut ();
+    static stderr: *mut ();
     fn __fpending(file: *mut ()) -> usize;
     fn __isoc99_vfscanf(file: *mut (), format: *const u8, list: *mut Arguments) -> c_int;
 }
@@ -29,13 +33,28 @@ fn descriptor(file: File) -> Option<i32> {
     (fd > 2 && blocks(fd)).then_some(fd)
 }
 
+/// Whether somebody may find out in which order threads write to a stream: not if it is printed.
+fn is_kept(file: File) -> bool {
+    // SAFETY: nobody under control gives these other values.
+    let printed = unsafe { [stdout, stderr] };
+    !printed.contains(&file.pointer())
+}
+
+/// The current thread goes on in a stream.
+fn moves(rt: &mut Rt, file: File) {
+    if is_kept(file) {
+        change(rt, Kept::Object(file.addr()));
+    }
+}
+
 /// The current thread is about to write to a stream.
 pub fn writes(file: File, what: &'static str) {
     // SAFETY: entered from the program, see `Rt::live`.
-    if let Some(mut rt) = unsafe { Rt::live() }
-        && let Some(fd) = descriptor(file)
-    {
-        before(&mut rt, fd, Direction::Out, what);
+    if let Some(mut rt) = unsafe { Rt::live() } {
+        moves(&mut rt, file);
+        if let Some(fd) = descriptor(file) {
+            before(&mut rt, fd, Direction::Out, what);
+        }
     }
 }
 
@@ -44,14 +63,14 @@ pub fn reads(file: File, most: usize, end: Option<u8>, what: &'static str) -> Op
     // SAFETY: entered from the program, see `Rt::live`.
     let mut rt = unsafe { Rt::live() }?;
     let rt = &mut rt;
-    rt.threads.me_mut().spin.changed();
+    moves(rt, file);
     let fd = descriptor(file)?;
     let mut bytes = Vec::new();
     lock(rt, file);
     while bytes.len() < most {
         fill(rt, file, fd, what);
-        // SAFETY: the program says that there is a stream.
-        let Ok(byte) = u8::try_from(unsafe { getc_unlocked(file.pointer()) }) else { break };
+        let byte = native!(getc_unlocked(file: File) -> c_int);
+        let Ok(byte) = u8::try_from(byte) else { break };
         bytes.push(byte);
         if Some(byte) == end {
             break;
@@ -59,6 +78,12 @@ pub fn reads(file: File, most: usize, end: Option<u8>, what: &'static str) -> Op
     }
     unlock(rt, file);
     Some(bytes)
+}
+
+/// Standard input.
+fn input() -> File {
+    // SAFETY: nobody under control gives it another value, and it is a stream.
+    unsafe { Guest::at(stdin as usize) }
 }
 
 /// Waits for a descriptor unless its stream has something in its buffer.
@@ -72,8 +97,7 @@ fn fill(rt: &mut Rt, file: File, fd: i32, what: &'static str) {
 
 /// Before libc's own function reads from a stream.
 fn begin_to_read(rt: &mut Rt, file: File, what: &'static str) {
-    // A loop that reads comes to the end of what there is.
-    rt.threads.me_mut().spin.changed();
+    moves(rt, file);
     if let Some(fd) = descriptor(file) {
         fill(rt, file, fd, what);
     }
@@ -116,6 +140,46 @@ stand_in! {
         native!(__getdelim(line: usize, size: usize, end: c_int, file: File) -> isize)
     }
 
+    fn getchar(rt) -> c_int {
+        begin_to_read(rt, input(), "getchar");
+        native!(getchar() -> c_int)
+    }
+
+    fn getw(rt, file: File) -> c_int {
+        begin_to_read(rt, file, "getw");
+        native!(getw(file: File) -> c_int)
+    }
+
+    fn fgetwc(rt, file: File) -> u32 {
+        begin_to_read(rt, file, "fgetwc");
+        native!(fgetwc(file: File) -> u32)
+    }
+
+    fn getwc(rt, file: File) -> u32 {
+        begin_to_read(rt, file, "getwc");
+        native!(getwc(file: File) -> u32)
+    }
+
+    fn fgetws(rt, to: usize, n: c_int, file: File) -> usize {
+        begin_to_read(rt, file, "fgetws");
+        native!(fgetws(to: usize, n: c_int, file: File) -> usize)
+    }
+
+    fn fgetc_unlocked(rt, file: File) -> c_int {
+        begin_to_read(rt, file, "fgetc_unlocked");
+        native!(fgetc_unlocked(file: File) -> c_int)
+    }
+
+    fn getc_unlocked(rt, file: File) -> c_int {
+        begin_to_read(rt, file, "getc_unlocked");
+        native!(getc_unlocked(file: File) -> c_int)
+    }
+
+    fn ungetc(rt, byte: c_int, file: File) -> c_int {
+        moves(rt, file);
+        native!(ungetc(byte: c_int, file: File) -> c_int)
+    }
+
     fn fputc(_rt, byte: c_int, file: File) -> c_int {
         writes(file, "fputc");
         native!(fputc(byte: c_int, file: File) -> c_int)
@@ -132,15 +196,67 @@ stand_in! {
     }
 
     fn fclose(rt, file: File) -> c_int {
+        moves(rt, file);
         flush(rt, file, "fclose");
         native!(fclose(file: File) -> c_int)
     }
+}
+
+macro_rules! of_object {
+    ($how:ident: $($name:ident($($arg:ident: $t:ty),*) -> $r:ty;)*) => {
+        stand_in! {$(
+            /// The first argument is a stream, or a folder that is read.
+            fn $name(rt, object: File $(, $arg: $t)*) -> $r {
+                $how(rt, Kept::Object(object.addr()));
+                native!($name(object: File $(, $arg: $t)*) -> $r)
+            }
+        )*}
+    };
+}
+
+of_object! { change:
+    fseek(by: i64, from: c_int) -> c_int;
+    fseeko(by: i64, from: c_int) -> c_int;
+    fseeko64(by: i64, from: c_int) -> c_int;
+    fsetpos(to: usize) -> c_int;
+    fsetpos64(to: usize) -> c_int;
+    rewind() -> c_int;
+    clearerr() -> c_int;
+    readdir() -> usize;
+    readdir64() -> usize;
+    readdir_r(entry: usize, found: usize) -> c_int;
+    readdir64_r(entry: usize, found: usize) -> c_int;
+    rewinddir() -> c_int;
+    seekdir(to: i64) -> c_int;
+    closedir() -> c_int;
+    fts_read() -> usize;
+    getmntent() -> usize;
+    fgetpwent() -> usize;
+    fgetgrent() -> usize;
+}
+
+of_object! { look:
+    ftell() -> i64;
+    ftello() -> i64;
+    ftello64() -> i64;
+    fgetpos(to: usize) -> c_int;
+    fgetpos64(to: usize) -> c_int;
+    feof() -> c_int;
+    ferror() -> c_int;
+    telldir() -> i64;
 }
 
 variadic! {
     fscanf => vfscanf, 2, "rdx";
     __isoc99_fscanf => vfscanf, 2, "rdx";
     __isoc23_fscanf => vfscanf, 2, "rdx";
+    scanf => vscanf, 1, "rsi";
+    __isoc99_scanf => vscanf, 1, "rsi";
+    __isoc23_scanf => vscanf, 1, "rsi";
+}
+
+extern "C" fn vscanf(format: Guest<u8>, list: Guest<Arguments>) -> c_int {
+    vfscanf(input(), format, list)
 }
 
 extern "C" fn vfscanf(file: File, format: Guest<u8>, list: Guest<Arguments>) -> c_int {

@@ -57,9 +57,28 @@ fn a_loop_that_tries_for_some_time() {
 /// A loop that takes something of which there is an end is not where it was, though its memory is the same.
 #[test]
 fn a_loop_that_comes_to_an_end() {
-    let front = "#include <stdio.h>\n#include <unistd.h>\nstatic volatile int f;";
-    let stream = "FILE *s = fopen(\"/proc/self/comm\", \"r\"); while (!f) assert(getc(s) != EOF);";
-    for (name, ends) in [("descriptors", "while (!f) assert(dup(0) < 12);"), ("stream", stream)] {
+    let front = "#include <dirent.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile int f; static char *words[] = {\"p\", \"-a\", \"-a\", 0};";
+    let stream = "FILE *s = fopen(\"/proc/self/comm\", \"r\");";
+    for (name, ends) in [
+        ("descriptors", "while (!f) assert(dup(0) < 12);".to_owned()),
+        ("stream", format!("{stream} while (!f) assert(getc(s) != EOF);")),
+        ("input", "while (!f) assert(getchar() != EOF);".to_owned()),
+        ("place", format!("{stream} while (!f) fseek(s, 1, SEEK_CUR), assert(ftell(s) < 4);")),
+        (
+            "seek",
+            "int d = open(\"/proc/self/comm\", 0); while (!f) assert(lseek(d, 1, SEEK_CUR) < 4);"
+                .to_owned(),
+        ),
+        ("folder", "DIR *d = opendir(\"/proc/tty\"); while (!f) assert(readdir(d));".to_owned()),
+        ("options", "while (!f) assert(getopt(3, words, \"a\") != -1);".to_owned()),
+        ("niceness", "while (!f) assert(nice(1) < 19);".to_owned()),
+    ] {
+        let ends = ends.as_str();
         let source = two(front, ends, "f = 1;", "1");
         let (out, code) = explore(&format!("ends_{name}"), &source, &["--model", "tso"]);
         assert_eq!(code, Some(1), "{name}: {out}");

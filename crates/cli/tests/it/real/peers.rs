@@ -445,7 +445,9 @@ void *five(void *a) { return (void *)5; }";
 #[test]
 fn what_is_kept_once() {
     let before = "#include <fcntl.h>
+#include <getopt.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 void nothing(void) {} void handle(int n) { (void)n; } struct sigaction old; char byte;";
     for (name, p, q, executions) in [
@@ -460,6 +462,13 @@ void nothing(void) {} void handle(int n) { (void)n; } struct sigaction old; char
         ("kept_closed_other", "close(51);", "read(50, &byte, 1);", "(1 execution "),
         // First the one that is copied is looked at.
         ("kept_copied", "dup2(0, 50);", "dup(0);", "(3 executions"),
+        ("kept_place", "lseek(0, 1, SEEK_CUR);", "read(0, &byte, 1);", "(2 executions"),
+        ("kept_place_seen", "lseek(50, 0, SEEK_CUR);", "pread(51, &byte, 1, 0);", "(1 execution "),
+        ("kept_stream", "fseek(stdin, 1, SEEK_SET);", "getchar();", "(2 executions"),
+        ("kept_stream_seen", "feof(stdin);", "ftell(stdin);", "(1 execution "),
+        ("kept_printed", "fputc('a', stdout);", "putchar('b');", "(1 execution "),
+        ("kept_written", "fputc('a', stdin);", "fputs(\"b\", stdin);", "(2 executions"),
+        ("kept_options", "getopt(0, 0, \"\");", "getopt(0, 0, \"\");", "(2 executions"),
         (
             "kept_handler",
             "signal(SIGUSR1, handle);",
