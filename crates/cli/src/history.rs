@@ -4,6 +4,7 @@ pub(crate) mod follow;
 mod transactional;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,9 @@ use weakspot_report::{
     AskedModel, HistoryAnswer, HistoryAnswers, HistoryPart, HistoryValue, NO_TIMES, UNWRITTEN,
     Unread, history_summary, history_summary_table, history_witness_json, open_reads_note,
 };
-use weakspot_trace::{HistoryFormat, HistoryReader, LogError, OpenRead, Recorded, UnwrittenRead};
+use weakspot_trace::{
+    Cut, HistoryFormat, HistoryReader, LogError, OpenRead, Recorded, UnwrittenRead,
+};
 
 use crate::args::HistoryCheckArgs;
 use crate::history::transactional::Came;
@@ -95,10 +98,11 @@ struct Read {
 
 /// What comes of reading on.
 enum Next {
+    /// The text of the history with this number, from 0.
+    Cut(Cut, usize),
     Read(Box<Read>),
-    Said(Answer<Came>),
-    /// Nothing is read after this.
-    Last(Answer<Came>),
+    /// And whether nothing is read after this.
+    Said(Answer<Came>, bool),
 }
 
 /// An answer, with the choice that it is about where it is open what some reads read, and a part that shows it.
@@ -138,32 +142,62 @@ impl<'a> Asked<'a> {
         reader.keep_lines();
         reader.leave_open();
         let (args, path) = (self.args, self.path);
-        let (mut number, mut is_over) = (0, false);
+        let (mut number, is_over) = (0, AtomicBool::new(false));
         let next = || {
-            if is_over {
+            if is_over.load(Ordering::Relaxed) {
                 return None;
             }
-            let next = self.read(&mut reader, &patience, number)?;
+            // Who works alone may as well read.
+            let cut = if workers > 1 { reader.cut().ok().flatten() } else { None };
+            let next = match cut {
+                Some(cut) if !pool::interrupted() => Next::Cut(cut, number),
+                _ => self.read(&mut reader, &patience, number)?,
+            };
             number += 1;
-            is_over = matches!(next, Next::Last(_));
             Some(next)
         };
         // Those of the workers, who go on with what they know, such as which witness was written.
         let idle = Mutex::new(Vec::new());
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = |next| match next {
-            Next::Said(said) | Next::Last(said) => said,
-            Next::Read(read) => {
-                let mut asked = lock().pop().unwrap_or_else(|| Asked::new(args, path));
-                // The time that it has waited for a worker is not its own.
-                asked.limits.began = Instant::now().checked_sub(read.time);
-                asked.answer(*read);
-                let said = asked.job.take();
-                lock().push(asked);
-                said
-            }
+        let answer = |next| {
+            let mut asked = lock().pop().unwrap_or_else(|| Asked::new(args, path));
+            let (said, is_last) = asked.answer_next(next);
+            is_over.fetch_or(is_last, Ordering::Relaxed);
+            lock().push(asked);
+            (said, is_last)
         };
-        pool::in_order(workers, next, answer, part);
+        // Others may have gone on behind a text that cannot be read.
+        let mut has_ended = false;
+        pool::in_order(workers, next, answer, |(said, is_last)| {
+            if !has_ended {
+                part(said);
+            }
+            has_ended |= is_last;
+        });
+    }
+
+    /// Answers for what has come, and whether nothing follows.
+    fn answer_next(&mut self, next: Next) -> (Answer<Came>, bool) {
+        match next {
+            Next::Said(said, is_last) => (said, is_last),
+            Next::Cut(cut, number) => {
+                let began = Instant::now();
+                let mut reader = cut.reader();
+                reader.keep_lines();
+                reader.leave_open();
+                let next = reader.next();
+                match self.came(next, &reader, began.elapsed(), number) {
+                    Some(next) => self.answer_next(next),
+                    None => (self.job.take(), false),
+                }
+            }
+            Next::Read(read) => {
+                // The time that it has waited for a worker is not its own.
+                self.limits.began = Instant::now().checked_sub(read.time);
+                self.answer(*read);
+                (self.job.take(), false)
+            }
+        }
     }
 
     /// The next history, or what there is to say instead; nothing where that was all.
@@ -178,14 +212,25 @@ impl<'a> Asked<'a> {
         let time = patience.limits().elapsed();
         if let Some(limit) = patience.reached() {
             self.say_unread(&limit, time);
-            return Some(Next::Last(self.job.take()));
+            return Some(Next::Said(self.job.take(), true));
         }
         if pool::interrupted() {
             self.job.answer.err +=
                 &format!("{}: interrupted, not read to its end\n", self.job.file);
             self.job.answer.exit = Exit::Unknown;
-            return Some(Next::Last(self.job.take()));
+            return Some(Next::Said(self.job.take(), true));
         }
+        self.came(next, reader, time, number)
+    }
+
+    /// What comes of reading the history with this number, from 0.
+    fn came(
+        &mut self,
+        next: Result<Option<Recorded>, LogError>,
+        reader: &HistoryReader,
+        time: Duration,
+        number: usize,
+    ) -> Option<Next> {
         let error = match next {
             Ok(Some(mut history)) => {
                 if history.ops.is_empty() {
@@ -199,7 +244,7 @@ impl<'a> Asked<'a> {
             Ok(None) if number > 0 => return None,
             Ok(None) => {
                 self.refuse(None, NO_HISTORY);
-                return Some(Next::Last(self.job.take()));
+                return Some(Next::Said(self.job.take(), true));
             }
             Err(error) => error,
         };
@@ -219,7 +264,7 @@ impl<'a> Asked<'a> {
             self.job.answer.err += &hint(self.path, reader.format());
         }
         let said = self.job.take();
-        Some(if reader.has_ended() { Next::Last(said) } else { Next::Said(said) })
+        Some(Next::Said(said, reader.has_ended()))
     }
 
     /// Whether a file is asked about models of transactions.

@@ -35,8 +35,8 @@ mod wslog;
 pub use error::{LastWrite, LogError, LogPlace, Torn, UnwrittenRead, WriteError};
 pub use format::LogFormat;
 pub use history::{
-    Columns, HistoryFormat, HistoryReader, NextOps, OpReader, OpenRead, Recorded, RecordedTxns,
-    write_history, write_open_history, write_transactions,
+    Columns, Cut, HistoryFormat, HistoryReader, NextOps, OpReader, OpenRead, Recorded,
+    RecordedTxns, write_history, write_open_history, write_transactions,
 };
 pub use one::{each_batch, nth_history, sc_events};
 pub use reader::{LogReader, Next};

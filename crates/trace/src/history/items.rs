@@ -24,6 +24,11 @@ impl Items {
         Items { source, decoder, builder, place: Place::FIRST, begun: false }
     }
 
+    /// A text that stands at this place of another one.
+    pub(crate) fn within(self, place: Place) -> Items {
+        Items { place, begun: true, ..self }
+    }
+
     /// Lets another decoder read; nothing has been read yet.
     pub(crate) fn decode_with(&mut self, decoder: Box<dyn Decoder + Send>) {
         self.decoder = decoder;
@@ -43,17 +48,57 @@ impl Items {
         }
     }
 
-    /// Reads items until a history ends, or until all that has arrived is used, or until the
-    /// builder has this many operations.
-    pub(crate) fn advance(&mut self, most: usize) -> Result<Decoded, LogError> {
+    /// Passes what some editors put before the text; whether enough has arrived to know whether that is there.
+    fn begin(&mut self) -> bool {
         if !self.begun {
             if !self.source.ended && MARK.starts_with(self.source.data()) {
-                return Ok(Decoded::Item);
+                return false;
             }
             if self.source.data().starts_with(MARK) {
                 self.source.consume(MARK.len());
             }
             self.begun = true;
+        }
+        true
+    }
+
+    /// Takes the next object of JSON out of the text without a look at what it says, with its place. `None`, and
+    /// nothing is taken, if something else comes next, if it has more than `most` bytes, or if `wants` does not want what it
+    /// begins with.
+    pub(crate) fn cut(
+        &mut self,
+        most: usize,
+        wants: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<(Vec<u8>, Place)>, LogError> {
+        while !self.begin() {
+            self.fill()?;
+        }
+        let mut object = Object::default();
+        loop {
+            let data = self.source.data();
+            if let Some(end) = object.end(data) {
+                let text = data[object.start..end].to_vec();
+                let mut cursor = Cursor::new(data, self.source.ended, self.place);
+                let (start, place) = (cursor.place(object.start), cursor.place(end));
+                if !wants(&text) {
+                    return Ok(None);
+                }
+                self.place = place;
+                self.source.consume(end);
+                return Ok(Some((text, start)));
+            }
+            if object.is_none || self.source.ended || data.len() > most {
+                return Ok(None);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads items until a history ends, or until all that has arrived is used, or until the
+    /// builder has this many operations.
+    pub(crate) fn advance(&mut self, most: usize) -> Result<Decoded, LogError> {
+        if !self.begin() {
+            return Ok(Decoded::Item);
         }
         let mut cursor = Cursor::new(self.source.data(), self.source.ended, self.place);
         let (used, step) = loop {
@@ -74,6 +119,47 @@ impl Items {
         self.place = cursor.place(used);
         self.source.consume(used);
         Ok(step)
+    }
+}
+
+/// An object of JSON while its end is looked for, by its brackets.
+#[derive(Default)]
+struct Object {
+    start: usize,
+    /// So far it was looked.
+    at: usize,
+    depth: usize,
+    in_string: bool,
+    /// Something else was there.
+    is_none: bool,
+}
+
+impl Object {
+    /// Where it ends, if it does so in a text of which the beginning was seen before.
+    fn end(&mut self, data: &[u8]) -> Option<usize> {
+        while let Some(&byte) = data.get(self.at) {
+            self.at += 1;
+            match byte {
+                _ if self.in_string => match byte {
+                    b'\\' => self.at += 1,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                },
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' if self.depth > 1 => self.depth -= 1,
+                b'}' if self.depth == 1 => return Some(self.at),
+                b'"' if self.depth > 0 => self.in_string = true,
+                b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c if self.depth == 0 => {
+                    self.start = self.at
+                }
+                _ if self.depth > 0 => {}
+                _ => {
+                    self.is_none = true;
+                    return None;
+                }
+            }
+        }
+        None
     }
 }
 

@@ -46,6 +46,11 @@ impl Json {
     pub(crate) fn new() -> Json {
         Json { state: State::Top, id: false, init: false, threads: false, whole: false }
     }
+
+    /// The same behind histories in one object each.
+    pub(crate) fn behind_others() -> Json {
+        Json { whole: true, ..Json::new() }
+    }
 }
 
 impl Decoder for Json {
@@ -97,8 +102,7 @@ impl Decoder for Json {
                         return Ok(Decoded::Item);
                     }
                     cursor.at = start + 1;
-                    *self =
-                        Json { state: State::Members { first: true }, whole: true, ..Json::new() };
+                    *self = Json { state: State::Members { first: true }, ..Json::behind_others() };
                 }
                 Some(_) => return cursor.unexpected("`{`, a history"),
             },
@@ -166,6 +170,12 @@ impl Json {
         self.state = next;
         Ok(Decoded::Item)
     }
+}
+
+/// Whether an object is an operation of a log, which begins with its thread.
+pub(crate) fn is_operation(object: &[u8]) -> bool {
+    let members = object.strip_prefix(b"{").unwrap_or(object);
+    members.trim_ascii_start().starts_with(b"\"t\"")
 }
 
 /// A number, or a hexadecimal one in quotes.

@@ -27,5 +27,5 @@ pub use databases::transactions::RecordedTxns;
 pub use databases::write_txns::write_transactions;
 pub use format::HistoryFormat;
 pub use op_reader::{NextOps, OpReader};
-pub use reader::HistoryReader;
+pub use reader::{Cut, HistoryReader};
 pub use write::{write_history, write_open_history};

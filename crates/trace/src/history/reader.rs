@@ -1,6 +1,6 @@
 //! Reading histories, whatever their format.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 
 use super::build::{Builder, OpenRead, Recorded};
 use super::databases::transactions::RecordedTxns;
@@ -11,6 +11,26 @@ use super::scan::Place;
 use super::{Columns, HistoryFormat, axe, csv, json, text};
 use crate::error::{LogError, UnwrittenRead};
 use crate::source::{LONGEST, Source};
+
+/// The text of a history, which [nobody has read](HistoryReader::cut).
+pub struct Cut {
+    text: Vec<u8>,
+    place: Place,
+}
+
+impl Cut {
+    /// So many bytes it has at most: longer ones are read as they come.
+    const LONGEST: usize = LONGEST / 4;
+
+    /// A reader of this history and no other.
+    #[must_use]
+    pub fn reader(self) -> HistoryReader {
+        let mut reader = HistoryReader::new(Box::new(Cursor::new(self.text)), HistoryFormat::Jsonl);
+        reader.items = reader.items.within(self.place);
+        reader.items.decode_with(Box::new(json::Json::behind_others()));
+        reader
+    }
+}
 
 /// Reads histories, one after the other.
 pub struct HistoryReader {
@@ -110,6 +130,23 @@ impl HistoryReader {
     #[must_use]
     pub fn unwritten(&self) -> Option<&UnwrittenRead> {
         self.unwritten.as_deref()
+    }
+
+    /// The text of the next history, for somebody else to read it; `None` if [`next`](HistoryReader::next) has to
+    /// be asked, such as for histories that are long, or in formats other than our JSON.
+    ///
+    /// # Errors
+    /// When the text cannot be read any further.
+    pub fn cut(&mut self) -> Result<Option<Cut>, LogError> {
+        if self.format != HistoryFormat::Jsonl || self.ended.is_some() {
+            return Ok(None);
+        }
+        let cut = self.items.cut(Cut::LONGEST, |text| !json::is_operation(text));
+        let cut = cut.inspect_err(|error| self.ended = Some(Err(error.clone())))?;
+        Ok(cut.map(|(text, place)| {
+            self.items.decode_with(Box::new(json::Json::behind_others()));
+            Cut { text, place }
+        }))
     }
 
     /// The next history; `None` when there are no more.

@@ -791,6 +791,91 @@ fn reads_of_what_nobody_wrote() {
     }
 }
 
+/// Histories whose text somebody else reads are those that come one after the other, with the same errors in the same places.
+#[test]
+fn histories_that_are_cut_out() {
+    const SPACES: [&str; 6] = ["", "\n", " ", "\r\n\n", "\t\x0b", "\n  \n"];
+    const LONG: usize = 300 << 10;
+    let sound = |rng: &mut Rng| {
+        let size =
+            HistorySize { threads: 3, vars: 2, ops: 6, updates: true, fences: true, changes: 1 };
+        let id = ["a}", "{[", "\\\"", "ä\\u00e4", "]\\\\"][rng.below(5)];
+        let history = recorded(random_history(rng, size), None);
+        let text = String::from_utf8(written(HistoryFormat::Jsonl, &history)).expect("UTF-8");
+        let text = text.trim_end().replacen('{', &format!("{{\"id\":\"{id}\","), 1);
+        match rng.below(4) {
+            0 => text.replace(',', ",\n "),
+            1 => text.replace("\"threads\"", &format!("\"x\":[{{\"y\":\"{id}\"}}],\n\"threads\"")),
+            2 if rng.below(8) == 0 => text.replacen('{', &format!("{{{}", " ".repeat(LONG)), 1),
+            _ => text,
+        }
+    };
+    let mut rng = Rng::new(93);
+    let (mut cut, mut wrong) = (0, 0);
+    for round in 0..scaled(400) {
+        let mut text = String::from(["", "\u{feff}"][rng.below(2)]);
+        for _ in 0..rng.below(6) {
+            text += &sound(&mut rng);
+            text += SPACES[rng.below(SPACES.len())];
+        }
+        match rng.below(4) {
+            0 => text += r#"{"threads":[[{"kind":"r","var":"x","val":7}]]}"#,
+            1 => {
+                text +=
+                    [r#"{"t":0,"kind":"w","var":"x","val":1}"#, "{]", "[", "{\"threads\":[[}]]}"]
+                        [rng.below(4)]
+            }
+            _ => {}
+        }
+        text += &sound(&mut rng);
+        let mut bytes = text.into_bytes();
+        if rng.below(3) == 0 {
+            // Anything may be wrong.
+            let at = rng.below(bytes.len());
+            bytes[at] = *b"{}[]\",:\\ x".get(rng.below(10)).unwrap_or(&b'0');
+        }
+        if rng.below(6) == 0 {
+            bytes.truncate(rng.below(bytes.len()));
+        }
+        let whole =
+            || HistoryReader::new(Box::new(Cursor::new(bytes.clone())), HistoryFormat::Jsonl);
+        // One after the other, behind wrong ones as well, up to what cannot be read.
+        let all = |mut reader: HistoryReader, cuts: bool| {
+            let mut all = Vec::new();
+            let mut number = 0;
+            loop {
+                let text = if cuts { reader.cut().expect("no error of the source") } else { None };
+                let (next, is_over) = match text {
+                    Some(text) => {
+                        number += 1;
+                        let mut one = text.reader();
+                        let next = one.next();
+                        let is_over = one.has_ended();
+                        assert!(is_over || one.next() == Ok(None), "one history");
+                        (next, is_over)
+                    }
+                    None => (reader.next(), reader.has_ended()),
+                };
+                all.push(next);
+                if is_over {
+                    return (all, number);
+                }
+            }
+        };
+        let (expected, _) = all(whole(), false);
+        for reader in [
+            whole(),
+            HistoryReader::new(Dribble::new(&bytes, &[1, 7, 100, 4000]), HistoryFormat::Jsonl),
+        ] {
+            let (found, number) = all(reader, true);
+            assert_eq!(found, expected, "{round}: {}", String::from_utf8_lossy(&bytes));
+            cut += number;
+        }
+        wrong += expected.iter().filter(|next| next.is_err()).count();
+    }
+    assert!(cut > scaled(400) && wrong > scaled(400) / 8, "{cut} {wrong}");
+}
+
 #[test]
 fn columns_that_are_named() {
     let read = |columns: &str, text: &'static str| -> Result<Vec<(usize, String)>, String> {
