@@ -6,7 +6,7 @@ use std::path::Path;
 
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use weakspot_live::wire::BEHIND_FIRST;
-use weakspot_live::x86::{Flow, Update, instruction, load, moved};
+use weakspot_live::x86::{Flow, Instruction, Update, instruction, load, moved};
 
 use crate::Result;
 use crate::facts::symbols::unread;
@@ -89,13 +89,14 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     // Where jumps go to, of the whole program; and the functions in which jumps may be put.
     let mut targets = Vec::new();
     let mut open = Vec::new();
+    // Those at whose beginning there may be one.
+    let mut begin = Vec::new();
     for symbol in file.symbols().filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
         let section = symbol.section_index().and_then(|i| file.section_by_index(i).ok());
         let code = section.and_then(|s| s.data_range(symbol.address(), symbol.size()).ok());
         let (Some(code), Ok(name)) = (code.flatten(), symbol.name()) else { continue };
-        if let Some(len) = bytes_read(name) {
-            found.reads.push((symbol.address() - base, len));
-        }
+        let read = bytes_read(name);
+        found.reads.extend(read.map(|len| (symbol.address() - base, len)));
         let first = found.seen.len() + found.quiet.len();
         let mut kind = None;
         let mut library = false;
@@ -137,9 +138,12 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
             }
         }
         // Others may use registers that a jump of ours does not keep.
-        let readable = library && at == code.len() && !elsewhere;
-        if readable && found.seen.len() + found.quiet.len() > first {
+        let readable = at == code.len() && !elsewhere;
+        if readable && library && found.seen.len() + found.quiet.len() > first {
             open.push((symbol.address(), code));
+        }
+        if readable && read.is_some() {
+            begin.push((symbol.address(), code));
         }
     }
     // Functions with the same code may have become one.
@@ -154,6 +158,11 @@ pub(crate) fn updates(program: &Path) -> Result<Updates> {
     targets.sort_unstable();
     for (address, code) in open {
         jumps.extend(jumpable(address, code, &targets).map(|(at, len)| (at - base, len)));
+    }
+    for (address, code) in begin {
+        let covered =
+            instruction(code).and_then(|first| covered(address, code, (0, first), &targets));
+        jumps.extend(covered.map(|len| (address - base, len)));
     }
     jumps.sort_unstable();
     jumps.dedup();
@@ -235,22 +244,33 @@ fn jumpable<'a>(
     })
     .filter(|(_, next)| next.update || next.fence.is_some())
     .filter_map(move |(here, next)| {
-        let mut covered = next.len;
-        let mut ended = false;
-        while (covered as u64) < JUMP {
-            let at = here + covered;
-            let next = instruction(code.get(at..)?)?;
-            let place = address + at as u64;
-            let known = targets.binary_search(&place).is_ok();
-            let site = next.update || next.fence.is_some();
-            if ended || known || site || moved(&code[at..], place, place).is_none() {
-                return None;
-            }
-            ended = matches!(next.flow, Flow::Jump(_) | Flow::Never);
-            covered += next.len;
-        }
-        Some((address + here as u64, covered as u64))
+        let covered = covered(address, code, (here, next), targets)?;
+        Some((address + here as u64, covered))
     })
+}
+
+/// How many bytes a jump stands for in the place of an instruction, with those behind it that it covers.
+fn covered(
+    address: u64,
+    code: &[u8],
+    (here, first): (usize, Instruction),
+    targets: &[u64],
+) -> Option<u64> {
+    let mut covered = first.len;
+    let mut ended = false;
+    while (covered as u64) < JUMP {
+        let at = here + covered;
+        let next = instruction(code.get(at..)?)?;
+        let place = address + at as u64;
+        let known = targets.binary_search(&place).is_ok();
+        let site = next.update || next.fence.is_some();
+        if ended || known || site || moved(&code[at..], place, place).is_none() {
+            return None;
+        }
+        ended = matches!(next.flow, Flow::Jump(_) | Flow::Never);
+        covered += next.len;
+    }
+    Some(covered as u64)
 }
 
 #[cfg(test)]
@@ -317,5 +337,10 @@ mod tests {
         // A call, and another update, stay where they are.
         assert_eq!(sites(&[0x87, 0x07, 0xe8, 0, 0, 0, 0], &[]), []);
         assert_eq!(sites(&[0x87, 0x07, 0x87, 0x07, 0x90], &[]), []);
+        // push rbp; mov rbp, rsp; push r15: how a function begins.
+        let begins = [0x55, 0x48, 0x89, 0xe5, 0x41, 0x57, 0xc3];
+        let first = || instruction(&begins).expect("an instruction");
+        assert_eq!(covered(0x1000, &begins, (0, first()), &[0x1000, 0x1006]), Some(6));
+        assert_eq!(covered(0x1000, &begins, (0, first()), &[0x1004]), None);
     }
 }
