@@ -1,6 +1,6 @@
-//! From the words of the user to what is meant: `typed` is what clap reads, `meant` what a command
-//! gets, with every default and conflict decided, and `refused` the options of the common vocabulary
-//! that a command does not have.
+//! From the words of the user to what is meant: `commands` has a file for each command, with what clap reads
+//! and what the command gets, every default and conflict decided. `typed` and `meant` have what several of them
+//! share, and `refused` the options of the common vocabulary that a command does not have.
 
 #![expect(
     missing_docs,
@@ -8,6 +8,9 @@
 )]
 
 mod cargo_words;
+mod clients;
+mod commands;
+mod explore;
 mod meant;
 mod refused;
 #[cfg(feature = "shell")]
@@ -23,10 +26,10 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
-pub use meant::*;
-pub use typed::{
-    FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
-    RobustAlgorithm, RunStrategy, SerialTable,
+pub use commands::*;
+pub use explore::{Isolate, ProgramOutput, RunArgs, RunStrategy, SPINS};
+pub use meant::{
+    Bounds, CheckpointArgs, Common, ProcessArgs, Shared, StorageArgs, SweepArgs, Usage,
 };
 pub use values::{InputFormat, Lines, OutputFormat, Replay, When};
 
@@ -47,8 +50,8 @@ pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> 
     let is_plain = !words.iter().any(|word| word == "--");
     let matches = syntax.clone().try_get_matches_from(words).map_err(Stop::Clap)?;
     refused::check(&matches).map_err(Stop::Usage)?;
-    let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
-    let mut command = meant::command(cli.command).map_err(Stop::Usage)?;
+    let cli = commands::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
+    let mut command = commands::command(cli.command).map_err(Stop::Usage)?;
     if let Command::Run(run) = &mut command
         && is_plain
     {
@@ -87,5 +90,5 @@ pub const COMMIT: Option<&str> = option_env!("WEAKSPOT_COMMIT");
 
 /// All commands and options, with those that are refused.
 fn syntax() -> clap::Command {
-    refused::add(typed::Cli::command(), "")
+    refused::add(commands::Cli::command(), "")
 }

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::typed::Cli;
+use crate::commands::Cli;
 
 /// What completes command lines.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {

@@ -1,100 +1,141 @@
-//! What is meant for real code.
+//! How real programs are explored, whatever command builds or starts them.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::{Args, ValueEnum};
 use weakspot_core::Model;
 
-use super::{PSO, Shared, TSO, Usage, distinct, file, or, refuse, refuse_csv};
-use crate::typed::{self, Isolate, ProgramOutput, RunStrategy};
-use crate::values::{OutputFormat, Replay};
+use crate::meant::{
+    self, PSO, Shared, TIMEOUT, TSO, Usage, distinct, file, or, refuse, refuse_csv,
+};
+use crate::typed;
+use crate::values::{OutputFormat, Replay, buffers, model};
 
-/// The arguments of a compiler, as they are.
-#[derive(Debug)]
-pub struct CompilerArgs {
-    pub args: Vec<String>,
+/// How a program is explored, however it came to be.
+#[derive(Debug, Args)]
+pub(crate) struct Explore {
+    /// Memory models: tso, pso (which heeds the orders of C11 atomics), pso-own (in which an atomic
+    /// update waits only for stores to its own address); by default tso, and pso as advice that does not
+    /// count for the exit code.
+    #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = model)]
+    pub(crate) model: Vec<Model>,
+    /// Pairs of accesses count for the exit code even if no execution fails because of them.
+    #[arg(long)]
+    pub(crate) robust: bool,
+    /// Accept the pairs that this file lists: what `--format json` has printed before.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Execute the program with the store buffers of tso or pso, instead of watching executions of
+    /// SC for what these would do: assertions that fail only there fail.
+    #[arg(long, value_name = "MODEL", value_parser = buffers)]
+    pub(crate) under: Option<Model>,
+    /// Which executions, and in which order [default: auto].
+    #[arg(long, value_name = "STRATEGY")]
+    pub(crate) strategy: Option<RunStrategy>,
+    /// At most this many preemptions: a thread stops that could go on.
+    #[arg(long, value_name = "K")]
+    pub(crate) preemptions: Option<u32>,
+    /// random, pct: the seed of the schedules [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// pct: the depth of the bug, how many orders between steps it needs [default: 3].
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: Option<usize>,
+    /// Execute only the schedule that a finding came with: its number, or the schedule itself.
+    #[arg(long, value_name = "SCHEDULE")]
+    pub(crate) replay: Option<Replay>,
+    /// At most this many executions.
+    #[arg(long, value_name = "N")]
+    pub(crate) executions: Option<u64>,
+    /// At most this many steps per execution, once a second thread was started [default: 100000].
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u64>,
+    /// Treat a thread as waiting after it has read the same values this many times, although it
+    /// does not do exactly the same again [default: 32].
+    #[arg(long, value_name = "N")]
+    pub(crate) spins: Option<u32>,
+    /// Stop at the first finding.
+    #[arg(long, alias = "first")]
+    pub(crate) fail_fast: bool,
+    /// How memory is put back between executions [default: auto].
+    #[arg(long, value_name = "HOW")]
+    pub(crate) isolate: Option<Isolate>,
+    /// What the program prints: nothing of it, that of its first execution, or all [default: none].
+    #[arg(long, alias = "output", value_name = "WHICH")]
+    pub(crate) program_output: Option<ProgramOutput>,
+    /// An exit code other than 0 is no failure.
+    #[arg(long)]
+    pub(crate) ignore_exit_code: bool,
+    /// Run the program in a new, empty folder, which is also its TMPDIR, and remove that afterwards.
+    #[arg(long)]
+    pub(crate) scratch: bool,
+    /// A thread that sleeps, or waits with a timeout, goes on only when no other can, in the order of deadlines.
+    #[arg(long)]
+    pub(crate) virtual_time: bool,
+    /// Freed memory is given out again, so that a program may meet an address twice.
+    #[arg(long)]
+    pub(crate) reuse: bool,
+    /// Data races are no failures.
+    #[arg(long)]
+    pub(crate) no_races: bool,
+    /// What these functions do is a transaction each: are executions serializable? Others are marked
+    /// by WEAKSPOT_BEGIN() and WEAKSPOT_END() of weakspot.h.
+    #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
+    pub(crate) transaction: Vec<String>,
+    /// Watch transactions that only the code marks.
+    #[arg(long)]
+    pub(crate) transactions: bool,
+    /// Look at the program as if each transaction ended in a fence.
+    #[arg(long)]
+    pub(crate) fence_transactions: bool,
+    /// Find the fewest fences and stronger orders that prevent all pairs, as a diff of the source.
+    #[arg(long)]
+    pub(crate) fences: bool,
+    /// Write the execution that is replayed to this log, for `weakspot monitor` or `serial`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// With --replay: stop in gdb at the store that is late, or else at the last step before the failure.
+    #[arg(long)]
+    pub(crate) gdb: bool,
+    #[command(flatten)]
+    pub(crate) shared: typed::Shared,
 }
 
-#[derive(Debug)]
-pub struct RunProgramArgs {
-    pub command: Vec<OsString>,
-    /// An argument of the program that looks as if it were for `weakspot run`.
-    pub doubtful: Option<String>,
-    pub run: RunArgs,
+/// Strategies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunStrategy {
+    /// All with dpor if there are few; otherwise those with 0, 1 and 2 preemptions first.
+    Auto,
+    /// With 0, 1, 2, ... preemptions.
+    Bounded,
+    /// One for each order of conflicting steps.
+    Dpor,
+    /// One for each way in which loads read from stores: do executions fail? Nothing is watched for.
+    Rf,
+    /// At random.
+    Random,
+    /// Probabilistic concurrency testing: random priorities that change a few times.
+    Pct,
 }
 
-pub(super) fn run(typed: typed::Run) -> Result<RunProgramArgs, Usage> {
-    let typed::Run { command, witness, checkpoint, explore, threads } = typed;
-    let first = command.first().map(|word| word.to_string_lossy());
-    if let Some(option) = first.filter(|word| word.starts_with('-')) {
-        return Err(Usage(format!(
-            "there is no option {option}; `weakspot run --help` lists them"
-        )));
-    }
-    let mut run = alone(explore, &threads)?;
-    add_witness(&mut run, witness)?;
-    let kept = super::checkpoint_of_run(checkpoint)?;
-    if kept.is_some() {
-        let alone = [
-            ("--replay", run.replay.is_some()),
-            ("--fail-fast", run.first),
-            ("--strategy rf", run.strategy == RunStrategy::Rf),
-        ];
-        refuse(
-            &alone,
-            "is not explored in parts, and only these are kept: leave out --checkpoint",
-        )?;
-    }
-    run.shared.checkpoint = kept;
-    Ok(RunProgramArgs { command, doubtful: None, run })
+/// How executions are kept from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Isolate {
+    /// Memory is copied back, unless the first executions show that this is not enough.
+    Auto,
+    /// Memory is copied back.
+    Memory,
+    /// Each has a process of its own.
+    Fork,
 }
 
-#[derive(Debug)]
-pub struct CargoTestArgs {
-    /// Only build.
-    pub no_run: bool,
-    pub run: RunArgs,
-    pub args: Vec<String>,
-    pub rest: Vec<String>,
-}
-
-pub(super) fn cargo_test(typed: typed::CargoTest) -> Result<CargoTestArgs, Usage> {
-    let typed::CargoTest { no_run, witness, explore, threads, mut args, rest } = typed;
-    if let Some(jobs) = threads.threads {
-        args.insert(0, format!("--jobs={jobs}"));
-    }
-    let mut run = self::explore(explore, &threads, TEST_TIMEOUT)?;
-    add_witness(&mut run, witness)?;
-    Ok(CargoTestArgs { no_run, run, args, rest })
-}
-
-#[derive(Debug)]
-pub struct CargoRunArgs {
-    pub run: RunArgs,
-    pub args: Vec<String>,
-    pub rest: Vec<String>,
-}
-
-pub(super) fn cargo_run(typed: typed::CargoRun) -> Result<CargoRunArgs, Usage> {
-    let typed::CargoRun { witness, explore, threads, args, rest } = typed;
-    let mut run = alone(explore, &threads)?;
-    add_witness(&mut run, witness)?;
-    Ok(CargoRunArgs { run, args, rest })
-}
-
-fn add_witness(run: &mut RunArgs, witness: typed::Witness) -> Result<(), Usage> {
-    run.shared.witness = file("--witness", witness.witness)?;
-    match run.shared.witness.is_some() && run.replay.is_some() {
-        true => Err(Usage("--witness is for a search: leave out --replay".to_owned())),
-        false => Ok(()),
-    }
-}
-
-/// How one program is explored, with all processors.
-fn alone(typed: typed::Explore, threads: &typed::Threads) -> Result<RunArgs, Usage> {
-    let run = explore(typed, threads, TIMEOUT)?;
-    Ok(RunArgs { workers: run.shared.threads, ..run })
+/// Which output of the program is shown, on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgramOutput {
+    None,
+    First,
+    All,
 }
 
 /// How a program is explored, however it came to be.
@@ -135,17 +176,19 @@ pub struct RunArgs {
 
 /// After how many times a thread that reads the same again is taken to wait.
 pub const SPINS: u32 = 32;
-/// How long the exploration of a program goes on.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// The same for one of many tests.
-const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-fn explore(
-    typed: typed::Explore,
+/// How one program is explored, with all processors.
+pub(crate) fn alone(typed: Explore, threads: &typed::Threads) -> Result<RunArgs, Usage> {
+    let run = explore(typed, threads, TIMEOUT)?;
+    Ok(RunArgs { workers: run.shared.threads, ..run })
+}
+
+pub(crate) fn explore(
+    typed: Explore,
     threads: &typed::Threads,
     timeout: Duration,
 ) -> Result<RunArgs, Usage> {
-    let typed::Explore {
+    let Explore {
         model,
         robust,
         baseline,
@@ -267,7 +310,7 @@ fn explore(
     )?;
     let shared = Shared {
         timeout: shared.timeout.unwrap_or(timeout),
-        ..super::shared(shared, Some(threads), None)?
+        ..meant::shared(shared, Some(threads), None)?
     };
     refuse_csv(&shared)?;
     refuse(
@@ -305,4 +348,12 @@ fn explore(
         gdb,
         shared,
     })
+}
+
+pub(crate) fn add_witness(run: &mut RunArgs, witness: typed::Witness) -> Result<(), Usage> {
+    run.shared.witness = file("--witness", witness.witness)?;
+    match run.shared.witness.is_some() && run.replay.is_some() {
+        true => Err(Usage("--witness is for a search: leave out --replay".to_owned())),
+        false => Ok(()),
+    }
 }

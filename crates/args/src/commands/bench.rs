@@ -1,11 +1,12 @@
-//! What may be typed for `weakspot bench`.
+//! `weakspot bench`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::super::values::{OutputFormat, duration, rows};
+use crate::meant::{Usage, file, or, refuse};
+use crate::values::{OutputFormat, duration, rows};
 
 /// Measure how long the searches take.
 #[derive(Debug, Subcommand)]
@@ -53,6 +54,10 @@ pub(crate) struct BenchLitmus {
     pub(crate) format: Option<OutputFormat>,
 }
 
+pub(super) fn litmus(typed: &BenchLitmus) -> (OutputFormat, Duration) {
+    (format(typed.format), typed.timeout.unwrap_or(Duration::from_secs(20)))
+}
+
 /// Programs and families of programs: every algorithm side by side.
 #[derive(Debug, Args)]
 #[command(
@@ -80,6 +85,22 @@ pub(crate) struct BenchPrograms {
     pub(crate) format: Option<OutputFormat>,
 }
 
+#[derive(Debug)]
+pub struct ProgramsArgs {
+    /// All if none is named.
+    pub programs: Vec<String>,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
+}
+
+pub(super) fn programs(typed: BenchPrograms) -> Result<ProgramsArgs, Usage> {
+    let BenchPrograms { programs, timeout, svg, format } = typed;
+    let timeout = timeout.unwrap_or(Duration::from_secs(20));
+    let svg = file("--svg", svg)?;
+    Ok(ProgramsArgs { programs, timeout, svg, format: self::format(format) })
+}
+
 /// The monitors on random logs: events per processor second.
 #[derive(Debug, Args)]
 #[command(before_help = "\
@@ -104,6 +125,26 @@ pub(crate) struct BenchMonitor {
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct BenchMonitorArgs {
+    pub threads: Vec<u16>,
+    pub addresses: Vec<u32>,
+    pub events: u32,
+    pub rounds: u32,
+    pub format: OutputFormat,
+}
+
+pub(super) fn monitor(typed: BenchMonitor) -> BenchMonitorArgs {
+    let BenchMonitor { processes, addresses, events, rounds, format } = typed;
+    BenchMonitorArgs {
+        threads: or(processes, &[2, 4, 8, 16, 64]),
+        addresses: or(addresses, &[1_000, 1_000_000]),
+        events: events.unwrap_or(4_000_000),
+        rounds: rounds.unwrap_or(5),
+        format: self::format(format),
+    }
 }
 
 /// Checks of histories: time, memory, and how far each stage gets.
@@ -189,6 +230,29 @@ impl HistoryTable {
     }
 }
 
+#[derive(Debug)]
+pub struct BenchHistoryArgs {
+    pub tables: Vec<HistoryTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
+}
+
+pub(super) fn history(typed: BenchHistory) -> Result<BenchHistoryArgs, Usage> {
+    let BenchHistory { tables, quick, large, timeout, svg, format } = typed;
+    refuse(&[("--quick", quick && large)], CONTRARY)?;
+    Ok(BenchHistoryArgs {
+        tables: or(tables, &HistoryTable::ALL),
+        quick,
+        large,
+        timeout: timeout.unwrap_or(Duration::from_secs(10)),
+        svg: file("--svg", svg)?,
+        format: self::format(format),
+    })
+}
+
 /// The monitors for transactions on logs that are serializable: time, memory.
 #[derive(Debug, Args)]
 #[command(
@@ -228,6 +292,21 @@ impl SerialTable {
     pub const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
 }
 
+#[derive(Debug)]
+pub struct BenchSerialArgs {
+    pub tables: Vec<SerialTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub format: OutputFormat,
+}
+
+pub(super) fn serial(typed: BenchSerial) -> Result<BenchSerialArgs, Usage> {
+    let BenchSerial { tables, quick, large, format } = typed;
+    refuse(&[("--quick", quick && large)], CONTRARY)?;
+    let tables = or(tables, &SerialTable::ALL);
+    Ok(BenchSerialArgs { tables, quick, large, format: self::format(format) })
+}
+
 /// The seven programs of the paper on monitoring, compiled from C: its tables with our figures beside.
 #[derive(Debug, Args)]
 #[command(
@@ -246,3 +325,20 @@ pub(crate) struct BenchReal {
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
     pub(crate) format: Option<OutputFormat>,
 }
+
+#[derive(Debug)]
+pub struct BenchRealArgs {
+    pub executions: u64,
+    pub format: OutputFormat,
+}
+
+pub(super) fn real(typed: &BenchReal) -> BenchRealArgs {
+    let executions = typed.executions.unwrap_or(50_000);
+    BenchRealArgs { executions, format: format(typed.format) }
+}
+
+fn format(typed: Option<OutputFormat>) -> OutputFormat {
+    typed.unwrap_or(OutputFormat::Text)
+}
+
+const CONTRARY: &str = "and --large contradict each other";

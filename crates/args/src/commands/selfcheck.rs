@@ -1,12 +1,13 @@
-//! What may be typed for `weakspot selfcheck`.
+//! `weakspot selfcheck`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::super::values::{OutputFormat, When, duration, output_of};
-use super::Threads;
+use crate::meant::{self, Usage};
+use crate::typed;
+use crate::values::{OutputFormat, When, duration, output_of};
 
 /// Hold the engines against each other and against the definitions, on random inputs.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(crate) struct Selfcheck {
     #[arg(long, value_name = "N")]
     pub(crate) round: Option<u64>,
     #[command(flatten)]
-    pub(crate) threads: Threads,
+    pub(crate) threads: typed::Threads,
     /// The folder for inputs on which answers differ [default: weakspot-selfcheck].
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
@@ -54,3 +55,33 @@ pub(crate) struct Selfcheck {
 }
 
 const FORMATS: [OutputFormat; 2] = [OutputFormat::Text, OutputFormat::Json];
+
+#[derive(Debug)]
+pub struct SelfcheckArgs {
+    pub time: Duration,
+    /// Another one each time if none is named.
+    pub seed: Option<u64>,
+    pub round: Option<u64>,
+    pub threads: usize,
+    pub output: PathBuf,
+    pub format: OutputFormat,
+    pub quiet: bool,
+    pub progress: When,
+}
+
+pub(super) fn selfcheck(typed: Selfcheck) -> Result<SelfcheckArgs, Usage> {
+    let Selfcheck { time, seed, round, threads, output, format, quiet, progress } = typed;
+    if round.is_some() && seed.is_none() {
+        return Err(Usage("--round is one of a --seed: expected both".to_owned()));
+    }
+    Ok(SelfcheckArgs {
+        time: time.unwrap_or(Duration::from_secs(60)),
+        seed,
+        round,
+        threads: meant::threads(threads.threads),
+        output: output.unwrap_or_else(|| PathBuf::from("weakspot-selfcheck")),
+        format: format.unwrap_or(OutputFormat::Text),
+        quiet,
+        progress: progress.unwrap_or(When::Auto),
+    })
+}

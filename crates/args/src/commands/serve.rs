@@ -1,11 +1,13 @@
-//! What may be typed for `weakspot serve`.
+//! `weakspot serve`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::super::values::{duration, size};
+use crate::meant::Usage;
+use crate::values::{duration, size};
 
 /// Ask questions about programs in a browser: a page on this machine, with an editor.
 #[derive(Debug, Args)]
@@ -36,4 +38,26 @@ pub(crate) struct Serve {
     /// How many questions to work on at a time; more are refused [default: 2].
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
+}
+
+#[derive(Debug)]
+pub struct ServeArgs {
+    pub files: Vec<PathBuf>,
+    pub listen: SocketAddr,
+    pub timeout: Duration,
+    pub memory: u64,
+    pub threads: usize,
+}
+
+pub(super) fn serve(typed: Serve) -> Result<ServeArgs, Usage> {
+    let Serve { files, listen, timeout, memory, threads } = typed;
+    let listen = listen.unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let bad = || Usage(format!("bad address `{listen}` for --listen: expected 127.0.0.1:8080"));
+    Ok(ServeArgs {
+        files,
+        listen: listen.parse().map_err(|_| bad())?,
+        timeout: timeout.unwrap_or(Duration::from_secs(10)),
+        memory: memory.unwrap_or(1 << 30),
+        threads: threads.map_or(2, usize::from),
+    })
 }

@@ -1,0 +1,42 @@
+//! `weakspot compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::values::{OutputFormat, rows};
+
+/// Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`.
+#[derive(Debug, Args)]
+#[command(
+    before_help = "\
+Example:
+  weakspot litmus --model tso tests > tso.log
+  weakspot compare tso.log litmus7.log
+  weakspot compare --format csv tso.log litmus7.log",
+    after_help = "\
+Tests are known by their names; where a log has a test under several models, by
+name and model. States that only one of the logs has are listed. Exit code: 0
+no difference; 1 some difference; 2 a log cannot be read."
+)]
+pub(crate) struct Compare {
+    /// A log.
+    pub(crate) first: PathBuf,
+    /// The log that it is compared with.
+    pub(crate) second: PathBuf,
+    /// What to print [default: text].
+    #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
+    pub(crate) format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct CompareArgs {
+    pub first: PathBuf,
+    pub second: PathBuf,
+    pub format: OutputFormat,
+}
+
+pub(super) fn compare(typed: Compare) -> CompareArgs {
+    let Compare { first, second, format } = typed;
+    CompareArgs { first, second, format: format.unwrap_or(OutputFormat::Text) }
+}
