@@ -58,3 +58,6 @@ pub(crate) fn written(
         format => Ok(format),
     }
 }
+
+/// Why what writes inputs has no options of questions.
+pub(crate) const ASKS_NOTHING: &str = "it asks nothing: it writes inputs for other commands";

@@ -9,6 +9,7 @@ use weakspot_core::Model;
 use crate::meant::{
     self, PSO, Shared, TIMEOUT, TSO, Usage, distinct, file, or, refuse, refuse_csv,
 };
+use crate::refused::Lack;
 use crate::typed;
 use crate::values::{OutputFormat, Replay, buffers, model};
 
@@ -100,6 +101,8 @@ pub(crate) struct Explore {
     pub(crate) gdb: bool,
     #[command(flatten)]
     pub(crate) shared: typed::Shared,
+    #[command(flatten)]
+    pub(crate) threads: typed::Threads,
 }
 
 /// Strategies.
@@ -178,14 +181,14 @@ pub struct RunArgs {
 pub const SPINS: u32 = 32;
 
 /// How one program is explored, with all processors.
-pub(crate) fn alone(typed: Explore, threads: &typed::Threads) -> Result<RunArgs, Usage> {
-    let run = explore(typed, threads, TIMEOUT)?;
+pub(crate) fn alone(typed: Explore, witness: typed::Witness) -> Result<RunArgs, Usage> {
+    let run = explore(typed, witness, TIMEOUT)?;
     Ok(RunArgs { workers: run.shared.threads, ..run })
 }
 
 pub(crate) fn explore(
     typed: Explore,
-    threads: &typed::Threads,
+    witness: typed::Witness,
     timeout: Duration,
 ) -> Result<RunArgs, Usage> {
     let Explore {
@@ -216,6 +219,7 @@ pub(crate) fn explore(
         log,
         gdb,
         shared,
+        threads,
     } = typed;
     let transactional = [
         ("--transaction", !transaction.is_empty()),
@@ -308,19 +312,27 @@ pub(crate) fn explore(
         &[("--preemptions", preemptions.is_some() && !bounded)],
         "is for --strategy auto and bounded",
     )?;
-    let shared = Shared {
+    let mut shared = Shared {
         timeout: shared.timeout.unwrap_or(timeout),
-        ..meant::shared(shared, Some(threads), None)?
+        ..meant::shared(shared, Some(&threads), None)?
     };
     refuse_csv(&shared)?;
     refuse(
         &[("--gdb", gdb && shared.format != OutputFormat::Text)],
         "has the terminal: leave out --format",
     )?;
+    let all_count = !model.is_empty();
+    let model = distinct(or(model, &[TSO, PSO]))?;
+    let log = file("--log", log)?;
+    shared.witness = file("--witness", witness.witness)?;
+    refuse(
+        &[("--witness", shared.witness.is_some() && replay.is_some())],
+        "is for a search: leave out --replay",
+    )?;
     Ok(RunArgs {
         workers: 1,
-        all_count: !model.is_empty(),
-        model: distinct(or(model, &[TSO, PSO]))?,
+        all_count,
+        model,
         robust,
         baseline,
         under,
@@ -344,16 +356,15 @@ pub(crate) fn explore(
         transactions,
         fence_transactions,
         fences,
-        log: file("--log", log)?,
+        log,
         gdb,
         shared,
     })
 }
 
-pub(crate) fn add_witness(run: &mut RunArgs, witness: typed::Witness) -> Result<(), Usage> {
-    run.shared.witness = file("--witness", witness.witness)?;
-    match run.shared.witness.is_some() && run.replay.is_some() {
-        true => Err(Usage("--witness is for a search: leave out --replay".to_owned())),
-        false => Ok(()),
-    }
-}
+pub(crate) const NO_TEXT: Lack = ("input-format", "what is explored is a program, not a text");
+pub(crate) const NO_BUFFER_LIMIT: Lack =
+    ("buffer-limit", "buffers are as long as the program makes them; --steps bounds executions");
+
+/// What --threads is for where there is one program.
+pub(crate) const EXPLORING_THREADS: &str = "Copies of the program that explore it in parallel; by default one per processor. The answer is the same";

@@ -1,5 +1,4 @@
-//! What the words of the user mean: every default and every conflict of options is here. Only what
-//! depends on files (how many there are, what their endings say) is left to the commands.
+//! What is meant by words that several commands share, with their defaults and conflicts.
 
 pub(crate) mod processes;
 
@@ -197,19 +196,23 @@ pub(crate) fn checkpoint(
     processes: &typed::Processes,
     question: String,
 ) -> Result<Option<CheckpointArgs>, Usage> {
-    let typed::Checkpoint { checkpoint, resume } = typed;
-    if checkpoint.is_none() && resume.is_none() {
-        return Ok(None);
-    }
     let is_one = matches!(files, [file] if !file.is_dir());
-    if processes.hosts.is_some() && !is_one {
+    let is_typed = typed.checkpoint.is_some() || typed.resume.is_some();
+    if is_typed && processes.hosts.is_some() && !is_one {
         return Err(one_process());
     }
-    Ok(Some(CheckpointArgs {
-        write: file("--checkpoint", checkpoint)?,
-        resume: file("--resume", resume)?,
-        answers: (!is_one).then_some(question),
-    }))
+    kept(typed, (!is_one).then_some(question))
+}
+
+/// What is kept, if anything: a search, or the answers to a question.
+pub(crate) fn kept(
+    typed: typed::Checkpoint,
+    answers: Option<String>,
+) -> Result<Option<CheckpointArgs>, Usage> {
+    let write = file("--checkpoint", typed.checkpoint)?;
+    let resume = file("--resume", typed.resume)?;
+    let is_typed = write.is_some() || resume.is_some();
+    Ok(is_typed.then_some(CheckpointArgs { write, resume, answers }))
 }
 
 /// Several processes keep the search that they do together, and nothing else.

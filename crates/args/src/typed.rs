@@ -1,5 +1,4 @@
-//! What may be typed: nothing here has a default or a conflict, see [`super::meant`]. A test holds
-//! the defaults that the help texts name against the real ones.
+//! What may be typed for more than one command. Nothing here has a default or a conflict, see [`super::meant`].
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -156,3 +155,7 @@ pub(crate) struct Bounds {
     #[arg(long, value_name = "WHEN")]
     pub(crate) color: Option<When>,
 }
+
+/// What --threads is for where one file is searched by several.
+pub(crate) const SEARCHING_THREADS: &str = "How many files to work on at a time, or, with one file, how many \
+threads search; by default one per processor";

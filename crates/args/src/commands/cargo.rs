@@ -2,18 +2,23 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use crate::explore::{Explore, RunArgs, add_witness, alone, explore};
-use crate::meant::Usage;
+use crate::explore::{self, EXPLORING_THREADS, Explore, NO_BUFFER_LIMIT, NO_TEXT, RunArgs, alone};
+use crate::list::{Means, Usage, commands};
+use crate::refused::ABOUT_KEEPING;
 use crate::typed;
 use crate::values::explored;
 
-/// Explore the tests or a program of an unmodified Rust crate.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Cargo {
-    Test(CargoTest),
-    Run(CargoRun),
+commands! {
+    /// Explore the tests or a program of an unmodified Rust crate.
+    Cargo => CargoCommand lacks &[
+        (ABOUT_KEEPING, "each program is explored within its --timeout; `weakspot run` can be kept"),
+        NO_TEXT,
+        NO_BUFFER_LIMIT,
+    ];
+    Test(CargoTest => CargoTestArgs),
+    Run(CargoRun => CargoRunArgs),
 }
 
 /// What do TSO and PSO do to the tests of a Rust crate? Each is explored on its own.
@@ -46,19 +51,17 @@ another toolchain.",
 pub(crate) struct CargoTest {
     /// Only build the tests.
     #[arg(long)]
-    pub(crate) no_run: bool,
+    no_run: bool,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) explore: Explore,
-    #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    explore: Explore,
     /// What `cargo test` gets.
     #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
-    pub(crate) args: Vec<String>,
+    args: Vec<String>,
     /// After `--`: what selects tests.
     #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
-    pub(crate) rest: Vec<String>,
+    rest: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -73,14 +76,15 @@ pub struct CargoTestArgs {
 /// The same for one of many tests.
 const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) fn cargo_test(typed: CargoTest) -> Result<CargoTestArgs, Usage> {
-    let CargoTest { no_run, witness, explore: typed, threads, mut args, rest } = typed;
-    if let Some(jobs) = threads.threads {
-        args.insert(0, format!("--jobs={jobs}"));
+impl Means<CargoTestArgs> for CargoTest {
+    fn meant(self) -> Result<CargoTestArgs, Usage> {
+        let CargoTest { no_run, witness, explore, mut args, rest } = self;
+        if let Some(jobs) = explore.threads.threads {
+            args.insert(0, format!("--jobs={jobs}"));
+        }
+        let run = explore::explore(explore, witness, TEST_TIMEOUT)?;
+        Ok(CargoTestArgs { no_run, run, args, rest })
     }
-    let mut run = explore(typed, &threads, TEST_TIMEOUT)?;
-    add_witness(&mut run, witness)?;
-    Ok(CargoTestArgs { no_run, run, args, rest })
 }
 
 /// What do TSO and PSO do to a program of a Rust crate?
@@ -96,23 +100,19 @@ target/weakspot; nothing in it changes. The program is explored as by `weakspot
 run`; an exit code that is not 0 is a failure, too. Options of `cargo run` are
 taken, too, in any order; after `--` come arguments of the program.",
     mut_arg("format", |a| a.value_parser(explored())),
-    mut_arg("threads", |a| a.help(
-        "Copies of the program that explore it in parallel; by default one per processor. The answer is the same"
-    ))
+    mut_arg("threads", |a| a.help(EXPLORING_THREADS))
 )]
 pub(crate) struct CargoRun {
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) explore: Explore,
-    #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    explore: Explore,
     /// What `cargo run` gets.
     #[arg(allow_hyphen_values = true, value_name = "CARGO_ARG")]
-    pub(crate) args: Vec<String>,
+    args: Vec<String>,
     /// After `--`: the arguments of the program.
     #[arg(last = true, allow_hyphen_values = true, value_name = "ARG")]
-    pub(crate) rest: Vec<String>,
+    rest: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -122,9 +122,9 @@ pub struct CargoRunArgs {
     pub rest: Vec<String>,
 }
 
-pub(super) fn cargo_run(typed: CargoRun) -> Result<CargoRunArgs, Usage> {
-    let CargoRun { witness, explore, threads, args, rest } = typed;
-    let mut run = alone(explore, &threads)?;
-    add_witness(&mut run, witness)?;
-    Ok(CargoRunArgs { run, args, rest })
+impl Means<CargoRunArgs> for CargoRun {
+    fn meant(self) -> Result<CargoRunArgs, Usage> {
+        let CargoRun { witness, explore, args, rest } = self;
+        Ok(CargoRunArgs { run: alone(explore, witness)?, args, rest })
+    }
 }

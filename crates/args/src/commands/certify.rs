@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use weakspot_lang::COptions;
 
-use crate::meant::{self, Bounds, Usage};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, Bounds};
+use crate::refused::NO_SEARCH;
 use crate::typed;
 use crate::values::{InputFormat, Takes, format_of};
 
@@ -20,21 +22,21 @@ pub(crate) struct Certify {
     /// The input that the question was about, and the witness that `--witness` wrote. Of more than two
     /// files, those that are witnesses are checked, each against the input whose hash it names.
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "WITNESS"])]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// One object per witness on a line of its own.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
-    pub(crate) format: Option<String>,
+    format: Option<String>,
     /// Give up the re-derivation of a claim of completeness after this many states, or events of a log
     /// (by default 1000000), or operations of a history (by default 100).
     #[arg(long, value_name = "N")]
-    pub(crate) max_states: Option<usize>,
+    max_states: Option<usize>,
     /// Read the input as this format, whatever its ending.
     #[arg(long, aliases = ["history-format", "log-format"], value_name = "FORMAT", value_parser = format_of(Takes::Anything))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     #[command(flatten)]
-    pub(crate) in_c: typed::InC,
+    in_c: typed::InC,
     #[command(flatten)]
-    pub(crate) bounds: typed::Bounds,
+    bounds: typed::Bounds,
 }
 
 #[derive(Debug)]
@@ -52,10 +54,25 @@ pub struct CertifyArgs {
     pub bounds: Bounds,
 }
 
-pub(super) fn certify(typed: Certify) -> Result<CertifyArgs, Usage> {
-    let Certify { files, format, max_states, input_format, in_c, bounds } = typed;
-    let options = meant::in_c(in_c)?;
-    let json = format.is_some_and(|format| format == "json");
-    let bounds = meant::bounds(&bounds);
-    Ok(CertifyArgs { files, json, max_states, input_format, options, bounds })
+impl Means<CertifyArgs> for Certify {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        ("model witness", "the witness, which is an argument, says what is claimed"),
+        (
+            "buffer-limit fail-fast threads",
+            "it follows the definitions, one state after the other; --max-states bounds that",
+        ),
+        (
+            "output quiet verbose progress",
+            "it says one line for each witness; the exit code is all that a script needs",
+        ),
+    ];
+
+    fn meant(self) -> Result<CertifyArgs, Usage> {
+        let Certify { files, format, max_states, input_format, in_c, bounds } = self;
+        let options = meant::in_c(in_c)?;
+        let json = format.is_some_and(|format| format == "json");
+        let bounds = meant::bounds(&bounds);
+        Ok(CertifyArgs { files, json, max_states, input_format, options, bounds })
+    }
 }

@@ -2,17 +2,21 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::Command;
+use crate::list::{Lacks, Means, Usage, commands};
 use crate::meant::processes::ONE_READER;
-use crate::meant::{self, Usage, refuse};
+use crate::meant::{self, refuse};
+use crate::refused::{ABOUT_KEEPING, ABOUT_OUTPUT, ABOUT_QUESTIONS};
 
-/// One search, or many files, by several processes.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Cluster {
-    Local(Local),
+commands! {
+    /// One search, or many files, by several processes.
+    Cluster => ClusterCommand lacks &[];
+    Local(Local => LocalArgs),
 }
+
+const OF_QUESTION: &str = "options are those of the question, as in `weakspot cluster local 2 -- reach --timeout 1h FILE`";
 
 /// Start several processes on this machine that answer together.
 #[derive(Debug, Args)]
@@ -39,10 +43,10 @@ process had of many files when it was lost is answered by another one."
 pub(crate) struct Local {
     /// How many processes.
     #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) processes: u16,
+    processes: u16,
     /// After `--`: the question, as it is typed for one process.
     #[arg(last = true, required = true, allow_hyphen_values = true, value_name = "QUESTION")]
-    pub(crate) question: Vec<OsString>,
+    question: Vec<OsString>,
 }
 
 #[derive(Debug)]
@@ -52,50 +56,59 @@ pub struct LocalArgs {
     pub question: Vec<OsString>,
 }
 
-pub(super) fn local(typed: Local) -> Result<LocalArgs, Usage> {
-    let Local { processes, mut question } = typed;
-    refuse(&[("the input `-`", question.iter().any(|word| word == "-"))], ONE_READER)?;
-    // Mistakes are told once, not by each process.
-    let words = question.iter().cloned();
-    let joined = ["--hosts", "hosts.txt", "--process", "0", "--token", "token"];
-    let words = std::iter::once("weakspot".into()).chain(words);
-    let of_process = crate::read(words.chain(joined.map(OsString::from)));
-    match of_process {
-        Ok(
-            Command::Litmus(_)
-            | Command::Reach(_)
-            | Command::Robust(_)
-            | Command::Monitor(_)
-            | Command::Serial(_)
-            | Command::History(_),
-        ) => {}
-        Err(crate::Stop::Usage(usage)) => return Err(usage),
-        _ => {
-            let line: Vec<_> = question.iter().map(|word| word.to_string_lossy()).collect();
-            let expected = match &*line[0] {
-                "run" | "cargo" => {
-                    "a real program is built and run where it is asked about, with -j for all \
-                     processors; expected `litmus`, `reach`, `robust`, `monitor`, `serial` or \
-                     `history` with several files"
-                }
-                _ => {
-                    "expected `reach --model sc FILE` or `robust --model tso FILE`, or `litmus`, \
-                     `reach`, `robust`, `monitor`, `serial` or `history` with several files"
-                }
-            };
-            return Err(Usage(format!(
-                "no question for several processes: `{}`; {expected}",
-                line.join(" ")
-            )));
+impl Means<LocalArgs> for Local {
+    const LACKS: Lacks = &[
+        (ABOUT_KEEPING, OF_QUESTION),
+        (ABOUT_QUESTIONS, OF_QUESTION),
+        ("format", OF_QUESTION),
+        (ABOUT_OUTPUT, OF_QUESTION),
+    ];
+
+    fn meant(self) -> Result<LocalArgs, Usage> {
+        let Local { processes, mut question } = self;
+        refuse(&[("the input `-`", question.iter().any(|word| word == "-"))], ONE_READER)?;
+        // Mistakes are told once, not by each process.
+        let words = question.iter().cloned();
+        let joined = ["--hosts", "hosts.txt", "--process", "0", "--token", "token"];
+        let words = std::iter::once("weakspot".into()).chain(words);
+        let of_process = crate::read(words.chain(joined.map(OsString::from)));
+        match of_process {
+            Ok(
+                Command::Litmus(_)
+                | Command::Reach(_)
+                | Command::Robust(_)
+                | Command::Monitor(_)
+                | Command::Serial(_)
+                | Command::History(_),
+            ) => {}
+            Err(crate::Stop::Usage(usage)) => return Err(usage),
+            _ => {
+                let line: Vec<_> = question.iter().map(|word| word.to_string_lossy()).collect();
+                let expected = match &*line[0] {
+                    "run" | "cargo" => {
+                        "a real program is built and run where it is asked about, with -j for all \
+                         processors; expected `litmus`, `reach`, `robust`, `monitor`, `serial` or \
+                         `history` with several files"
+                    }
+                    _ => {
+                        "expected `reach --model sc FILE` or `robust --model tso FILE`, or `litmus`, \
+                         `reach`, `robust`, `monitor`, `serial` or `history` with several files"
+                    }
+                };
+                return Err(Usage(format!(
+                    "no question for several processes: `{}`; {expected}",
+                    line.join(" ")
+                )));
+            }
         }
+        let is_threads = |word: &OsString| {
+            let word = word.to_string_lossy();
+            word.starts_with("-j") || word.starts_with("--threads")
+        };
+        if !question.iter().any(is_threads) {
+            let each = (meant::threads(None) / usize::from(processes)).max(1);
+            question.push(format!("--threads={each}").into());
+        }
+        Ok(LocalArgs { processes: processes.into(), question })
     }
-    let is_threads = |word: &OsString| {
-        let word = word.to_string_lossy();
-        word.starts_with("-j") || word.starts_with("--threads")
-    };
-    if !question.iter().any(is_threads) {
-        let each = (meant::threads(None) / usize::from(processes)).max(1);
-        question.push(format!("--threads={each}").into());
-    }
-    Ok(LocalArgs { processes: processes.into(), question })
 }

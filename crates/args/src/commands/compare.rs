@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::list::{Lacks, Means, Usage};
+use crate::refused::{ABOUT_OUTPUT, ABOUT_QUESTIONS, NO_SEARCH};
 use crate::values::{OutputFormat, rows};
 
 /// Compare two logs of litmus tests, of herd7, litmus7 or `weakspot litmus`.
@@ -21,12 +23,12 @@ no difference; 1 some difference; 2 a log cannot be read."
 )]
 pub(crate) struct Compare {
     /// A log.
-    pub(crate) first: PathBuf,
+    first: PathBuf,
     /// The log that it is compared with.
-    pub(crate) second: PathBuf,
+    second: PathBuf,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,15 @@ pub struct CompareArgs {
     pub format: OutputFormat,
 }
 
-pub(super) fn compare(typed: Compare) -> CompareArgs {
-    let Compare { first, second, format } = typed;
-    CompareArgs { first, second, format: format.unwrap_or(OutputFormat::Text) }
+impl Means<CompareArgs> for Compare {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        (ABOUT_QUESTIONS, "it asks nothing: it compares what was answered"),
+        (ABOUT_OUTPUT, "it prints which states differ and nothing else"),
+    ];
+
+    fn meant(self) -> Result<CompareArgs, Usage> {
+        let Compare { first, second, format } = self;
+        Ok(CompareArgs { first, second, format: format.unwrap_or(OutputFormat::Text) })
+    }
 }

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::list::{Means, Usage};
+
 /// Compile C so that `weakspot run` can control it: takes the arguments of gcc or clang.
 #[derive(Debug, Args)]
 #[command(
@@ -20,11 +22,30 @@ Assembly that cannot be seen through is reported with its file and line."
 pub(crate) struct Compiler {
     /// The arguments of the compiler.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
-    pub(crate) args: Vec<String>,
+    args: Vec<String>,
 }
 
 /// The arguments of a compiler, as they are.
 #[derive(Debug)]
 pub struct CompilerArgs {
     pub args: Vec<String>,
+}
+
+/// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
+#[derive(Debug, Args)]
+pub(crate) struct Cxx {
+    #[command(flatten)]
+    compiler: Compiler,
+}
+
+impl Means<CompilerArgs> for Compiler {
+    fn meant(self) -> Result<CompilerArgs, Usage> {
+        Ok(CompilerArgs { args: self.args })
+    }
+}
+
+impl Means<CompilerArgs> for Cxx {
+    fn meant(self) -> Result<CompilerArgs, Usage> {
+        self.compiler.meant()
+    }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::meant::Usage;
+use crate::list::{Lacks, Means, Usage};
+use crate::refused::{ABOUT_QUESTIONS, NO_SEARCH};
 use crate::values::{InputFormat, Takes, format_of};
 
 /// Convert a log of an execution, or histories, from one format to another.
@@ -26,22 +27,22 @@ converted, with a warning."
 )]
 pub(crate) struct Convert {
     /// The log or the histories; `-` is standard input.
-    pub(crate) input: PathBuf,
+    input: PathBuf,
     /// Where to write; `-` is standard output.
     #[arg(value_name = "OUTPUT")]
-    pub(crate) place: Option<PathBuf>,
+    place: Option<PathBuf>,
     /// The same as OUTPUT.
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// The format of INPUT; by default what it ends in, else what it looks like.
     #[arg(long, visible_alias = "from", value_name = "FORMAT", value_parser = format_of(Takes::LogsAndHistories))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     /// The format of OUTPUT; by default what it ends in.
     #[arg(long, short, visible_alias = "to", value_name = "FORMAT", value_parser = format_of(Takes::ToLogsAndHistories))]
-    pub(crate) format: Option<InputFormat>,
+    format: Option<InputFormat>,
     /// No warnings.
     #[arg(long, short)]
-    pub(crate) quiet: bool,
+    quiet: bool,
 }
 
 #[derive(Debug)]
@@ -53,17 +54,26 @@ pub struct ConvertArgs {
     pub quiet: bool,
 }
 
-pub(super) fn convert(typed: Convert) -> Result<ConvertArgs, Usage> {
-    let Convert { input, place, output, input_format, format, quiet } = typed;
-    let output = match (place, output) {
-        (Some(output), None) | (None, Some(output)) => output,
-        (None, None) => {
-            return Err(Usage(
-                "expected two files, as in `weakspot convert INPUT OUTPUT`; OUTPUT may be `-`"
-                    .to_owned(),
-            ));
-        }
-        (Some(_), Some(_)) => return Err(Usage("expected one OUTPUT, not two".to_owned())),
-    };
-    Ok(ConvertArgs { input, output, from: input_format, to: format, quiet })
+impl Means<ConvertArgs> for Convert {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        (ABOUT_QUESTIONS, "it asks nothing: `weakspot monitor`, `serial` and `history` do"),
+        ("timeout memory", "it goes on as long as its input, in constant memory; Ctrl-C ends it"),
+        ("verbose color progress", "it writes OUTPUT and nothing else"),
+    ];
+
+    fn meant(self) -> Result<ConvertArgs, Usage> {
+        let Convert { input, place, output, input_format, format, quiet } = self;
+        let output = match (place, output) {
+            (Some(output), None) | (None, Some(output)) => output,
+            (None, None) => {
+                return Err(Usage(
+                    "expected two files, as in `weakspot convert INPUT OUTPUT`; OUTPUT may be `-`"
+                        .to_owned(),
+                ));
+            }
+            (Some(_), Some(_)) => return Err(Usage("expected one OUTPUT, not two".to_owned())),
+        };
+        Ok(ConvertArgs { input, output, from: input_format, to: format, quiet })
+    }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use weakspot_core::Model;
 
-use crate::meant::{self, Common, TSO, Usage, file, refuse, refuse_csv};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, Common, TSO, file, refuse, refuse_csv};
+use crate::refused::{ABOUT_KEEPING, EVERY_QUESTION_IS_ANSWERED};
 use crate::typed;
 use crate::values::{Cost, cost, plain};
 
@@ -31,32 +33,29 @@ fences are needed, or none help.",
         "With --goal safe: entries (stores, store-store fences) that a buffer may hold at most in a \
 thread that stores in a loop [default: 1024]"
     )),
-    mut_arg("threads", |a| a.help(
-        "How many files to work on at a time, or, with one file, how many threads search; by \
-default one per processor"
-    ))
+    mut_arg("threads", |a| a.help(typed::SEARCHING_THREADS))
 )]
 pub(crate) struct Fence {
     /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// What the fences are for [default: robust].
     #[arg(long, value_name = "GOAL")]
-    pub(crate) goal: Option<FenceGoal>,
+    goal: Option<FenceGoal>,
     /// What fences cost: full ones, and store-store ones (`ss`, PSO only) [default: full=1,ss=1].
     #[arg(long, value_name = "full=N,ss=N", value_parser = cost)]
-    pub(crate) cost: Option<Cost>,
+    cost: Option<Cost>,
     /// Write the program with the fences to this file (one input, one model).
     #[arg(long, short, alias = "patch", value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) buffers: typed::Buffers,
+    buffers: typed::Buffers,
     #[command(flatten)]
-    pub(crate) in_c: typed::InC,
+    in_c: typed::InC,
     #[command(flatten)]
-    pub(crate) common: typed::Common,
+    common: typed::Common,
 }
 
 /// What fences are for.
@@ -78,29 +77,43 @@ pub struct FenceArgs {
     pub common: Common,
 }
 
-pub(super) fn fence(typed: Fence) -> Result<FenceArgs, Usage> {
-    let Fence { files, goal, cost, output, witness, buffers, in_c, common } = typed;
-    let goal = goal.unwrap_or(FenceGoal::Robust);
-    let mut common = meant::common(common, &[TSO], Some(&buffers), Some(witness))?;
-    common.options = meant::in_c(in_c)?;
-    if common.model.contains(&Model::Sc) {
-        return Err(Usage("SC needs no fences; expected --model tso, pso or pso-own".to_owned()));
+impl Means<FenceArgs> for Fence {
+    const LACKS: Lacks = &[
+        (
+            ABOUT_KEEPING,
+            "it asks many short questions: `reach`, `robust`, `litmus`, `run` and answers about several files can \
+         be kept",
+        ),
+        EVERY_QUESTION_IS_ANSWERED,
+    ];
+
+    fn meant(self) -> Result<FenceArgs, Usage> {
+        let Fence { files, goal, cost, output, witness, buffers, in_c, common } = self;
+        let goal = goal.unwrap_or(FenceGoal::Robust);
+        let mut common = meant::common(common, &[TSO], Some(&buffers), Some(witness))?;
+        common.options = meant::in_c(in_c)?;
+        if common.model.contains(&Model::Sc) {
+            return Err(Usage(
+                "SC needs no fences; expected --model tso, pso or pso-own".to_owned(),
+            ));
+        }
+        refuse_csv(&common.shared)?;
+        if common.shared.format.is_picture() {
+            return Err(Usage(
+                "fences are no graph; expected --format text, json, sarif, github or junit"
+                    .to_owned(),
+            ));
+        }
+        let buffer_limit = buffers.buffer_limit.is_some() && goal == FenceGoal::Robust;
+        refuse(
+            &[("--buffer-limit", buffer_limit)],
+            "is for --goal safe: robustness is decided without buffers",
+        )?;
+        if output.is_some() && common.model.len() > 1 {
+            return Err(Usage("--output takes one file and one model".to_owned()));
+        }
+        let output = file("--output", output)?;
+        let cost = cost.unwrap_or(Cost { full: 1, store_store: 1 });
+        Ok(FenceArgs { files, goal, cost, output, common })
     }
-    refuse_csv(&common.shared)?;
-    if common.shared.format.is_picture() {
-        return Err(Usage(
-            "fences are no graph; expected --format text, json, sarif, github or junit".to_owned(),
-        ));
-    }
-    let buffer_limit = buffers.buffer_limit.is_some() && goal == FenceGoal::Robust;
-    refuse(
-        &[("--buffer-limit", buffer_limit)],
-        "is for --goal safe: robustness is decided without buffers",
-    )?;
-    if output.is_some() && common.model.len() > 1 {
-        return Err(Usage("--output takes one file and one model".to_owned()));
-    }
-    let output = file("--output", output)?;
-    let cost = cost.unwrap_or(Cost { full: 1, store_store: 1 });
-    Ok(FenceArgs { files, goal, cost, output, common })
 }

@@ -7,7 +7,9 @@ use weakspot_core::{HistoryModel, TxnModel};
 use weakspot_history::Complete;
 use weakspot_trace::{Columns, HistoryFormat};
 
-use crate::meant::{self, Shared, Usage, distinct, processes, refuse, refuse_csv};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, Shared, distinct, processes, refuse, refuse_csv};
+use crate::refused::{ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED};
 use crate::typed;
 use crate::values::{InputFormat, Models, Takes, format_of, models};
 
@@ -61,49 +63,49 @@ Plume, or JSON with one operation per line.",
 pub(crate) struct History {
     /// Histories, or folders of them.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// Models: cc, ccv, cm, ccm, wccm, coherence, pso, pso-own, tso, tso-rt, sc, lin, or of transactions
     /// rc, ra, tcc, ser, separated by commas, or all, which is all but pso-own, tso-rt and lin [default: all; with --follow sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = models)]
-    pub(crate) model: Vec<Models>,
+    model: Vec<Models>,
     /// Show a smallest part of a history that violates the model as well.
     #[arg(long)]
-    pub(crate) minimise: bool,
+    minimise: bool,
     /// How to complete the store order for SC, TSO and PSO; all give the same answers [default: auto].
     #[arg(long, value_name = "HOW")]
-    pub(crate) complete: Option<CompleteKey>,
+    complete: Option<CompleteKey>,
     /// Do not derive orders between writes before the store order is completed.
     #[arg(long)]
-    pub(crate) no_saturation: bool,
+    no_saturation: bool,
     /// Read the files as this format, whatever their ending.
     #[arg(long, alias = "history-format", value_name = "FORMAT", value_parser = format_of(Takes::Histories))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     /// What the columns of a log are, such as cycle,core,op,addr,data,size; - is a column that is not
     /// used, and addr:hex has hexadecimal digits without 0x.
     #[arg(long, value_name = "NAMES", value_parser = weakspot_trace::Columns::parse, allow_hyphen_values = true)]
-    pub(crate) columns: Option<weakspot_trace::Columns>,
+    columns: Option<weakspot_trace::Columns>,
     /// Take a read of a value that nobody wrote for a violation: all writes were recorded.
     #[arg(long)]
-    pub(crate) complete_recording: bool,
+    complete_recording: bool,
     /// Check a history while it is written, operation by operation, until it is violated.
     #[arg(long)]
-    pub(crate) follow: bool,
+    follow: bool,
     /// With --follow: how many operations to look at together [default: 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
-    pub(crate) window: Option<u32>,
+    window: Option<u32>,
     /// With --follow: nobody writes a value twice to a variable, so that violations are told at once.
     #[arg(long)]
-    pub(crate) distinct_values: bool,
+    distinct_values: bool,
     #[command(flatten)]
-    pub(crate) processes: typed::Processes,
+    processes: typed::Processes,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    threads: typed::Threads,
     #[command(flatten)]
-    pub(crate) shared: typed::Shared,
+    shared: typed::Shared,
 }
 
 /// How the store order is completed.
@@ -139,131 +141,139 @@ pub struct HistoryCheckArgs {
     pub shared: Shared,
 }
 
-pub(super) fn history(mut typed: History) -> Result<HistoryCheckArgs, Usage> {
-    let processes = std::mem::take(&mut typed.processes);
-    let kept = std::mem::take(&mut typed.checkpoint);
-    let question = meant::asked(&mut typed, |typed| &mut typed.threads);
-    let kept = meant::answers_checkpoint(kept, &typed.files, &processes, question)?;
-    let sweep = processes::sweep(processes, &typed.files, &typed)?;
-    let History {
-        files,
-        model,
-        minimise,
-        complete,
-        no_saturation,
-        input_format,
-        columns,
-        complete_recording,
-        follow,
-        window,
-        distinct_values,
-        witness,
-        threads,
-        shared,
-        ..
-    } = typed;
-    if follow {
-        refuse(
-            &[("--witness", witness.witness.is_some())],
-            "is about a whole file: leave out --follow",
-        )?;
+impl Means<HistoryCheckArgs> for History {
+    const LACKS: Lacks = &[
+        ANSWERS_GO_OUT,
+        EVERY_QUESTION_IS_ANSWERED,
+        ("buffer-limit", "what was recorded is bounded; there are no buffers to explore"),
+    ];
+
+    fn meant(mut self) -> Result<HistoryCheckArgs, Usage> {
+        let processes = std::mem::take(&mut self.processes);
+        let kept = std::mem::take(&mut self.checkpoint);
+        let question = meant::asked(&mut self, |typed| &mut typed.threads);
+        let kept = meant::answers_checkpoint(kept, &self.files, &processes, question)?;
+        let sweep = processes::sweep(processes, &self.files, &self)?;
+        let History {
+            files,
+            model,
+            minimise,
+            complete,
+            no_saturation,
+            input_format,
+            columns,
+            complete_recording,
+            follow,
+            window,
+            distinct_values,
+            witness,
+            threads,
+            shared,
+            ..
+        } = self;
+        if follow {
+            refuse(
+                &[("--witness", witness.witness.is_some())],
+                "is about a whole file: leave out --follow",
+            )?;
+            refuse(
+                &[
+                    ("--threads", threads.threads.is_some()),
+                    ("--hosts", sweep.is_some()),
+                    ("--checkpoint or --resume", kept.is_some()),
+                ],
+                "is for several files: --follow takes one",
+            )?;
+            refuse(
+                &[("--complete-recording", complete_recording)],
+                "is about a whole file: leave out --follow",
+            )?;
+        }
         refuse(
             &[
-                ("--threads", threads.threads.is_some()),
-                ("--hosts", sweep.is_some()),
-                ("--checkpoint or --resume", kept.is_some()),
+                ("--window", window.is_some() && !follow),
+                ("--distinct-values", distinct_values && !follow),
             ],
-            "is for several files: --follow takes one",
+            "is for --follow",
         )?;
-        refuse(
-            &[("--complete-recording", complete_recording)],
-            "is about a whole file: leave out --follow",
-        )?;
-    }
-    refuse(
-        &[
-            ("--window", window.is_some() && !follow),
-            ("--distinct-values", distinct_values && !follow),
-        ],
-        "is for --follow",
-    )?;
-    if columns.is_some() {
-        let is_table = input_format.is_none_or(|format| format == InputFormat::Csv);
-        refuse(&[("--columns", !is_table)], "is for tables: leave out --input-format")?;
-        refuse(
-            &[("--witness", witness.witness.is_some())],
-            "is for files that say themselves what their columns are: put a line with the names \
-             first and leave out --columns",
-        )?;
-    }
-    let is_all = model.contains(&Models::All) || model.is_empty();
-    let of_memory = |models: &Models| match *models {
-        Models::All => HistoryModel::ALL.to_vec(),
-        Models::One(model) => vec![model],
-        Models::Txn(_) => Vec::new(),
-    };
-    let of_txns = |models: &Models| match *models {
-        Models::Txn(model) => vec![model],
-        Models::All | Models::One(_) => Vec::new(),
-    };
-    let models: Vec<HistoryModel> = match (model.is_empty(), follow) {
-        (true, true) => vec![HistoryModel::Sc, HistoryModel::Tso],
-        (true, false) => HistoryModel::ALL.to_vec(),
-        (false, _) => model.iter().flat_map(of_memory).collect(),
-    };
-    let own = follow && models.contains(&HistoryModel::PsoOwn);
-    refuse(&[("--model pso-own", own)], "is for whole files: leave out --follow")?;
-    // What is about models of memory only asks all files about these.
-    let txn_models: Vec<TxnModel> = match (is_all, follow || complete_recording) {
-        (true, true) => Vec::new(),
-        (true, false) => TxnModel::ALL.to_vec(),
-        (false, _) => model.iter().flat_map(of_txns).collect(),
-    };
-    if !txn_models.is_empty() && !is_all {
-        if !models.is_empty() {
-            return Err(Usage(
-                "models of memory and of transactions are asked about one after the other: \
-                 expected --model with one kind"
-                    .to_owned(),
-            ));
+        if columns.is_some() {
+            let is_table = input_format.is_none_or(|format| format == InputFormat::Csv);
+            refuse(&[("--columns", !is_table)], "is for tables: leave out --input-format")?;
+            refuse(
+                &[("--witness", witness.witness.is_some())],
+                "is for files that say themselves what their columns are: put a line with the names \
+                 first and leave out --columns",
+            )?;
         }
-        let of_memory = [
-            ("--follow", follow),
-            ("--minimise", minimise),
-            ("--complete", complete.is_some()),
-            ("--no-saturation", no_saturation),
-            ("--columns", columns.is_some()),
-            ("--complete-recording", complete_recording),
-        ];
-        refuse(&of_memory, "is about models of memory, not of transactions")?;
+        let is_all = model.contains(&Models::All) || model.is_empty();
+        let of_memory = |models: &Models| match *models {
+            Models::All => HistoryModel::ALL.to_vec(),
+            Models::One(model) => vec![model],
+            Models::Txn(_) => Vec::new(),
+        };
+        let of_txns = |models: &Models| match *models {
+            Models::Txn(model) => vec![model],
+            Models::All | Models::One(_) => Vec::new(),
+        };
+        let models: Vec<HistoryModel> = match (model.is_empty(), follow) {
+            (true, true) => vec![HistoryModel::Sc, HistoryModel::Tso],
+            (true, false) => HistoryModel::ALL.to_vec(),
+            (false, _) => model.iter().flat_map(of_memory).collect(),
+        };
+        let own = follow && models.contains(&HistoryModel::PsoOwn);
+        refuse(&[("--model pso-own", own)], "is for whole files: leave out --follow")?;
+        // What is about models of memory only asks all files about these.
+        let txn_models: Vec<TxnModel> = match (is_all, follow || complete_recording) {
+            (true, true) => Vec::new(),
+            (true, false) => TxnModel::ALL.to_vec(),
+            (false, _) => model.iter().flat_map(of_txns).collect(),
+        };
+        if !txn_models.is_empty() && !is_all {
+            if !models.is_empty() {
+                return Err(Usage(
+                    "models of memory and of transactions are asked about one after the other: \
+                     expected --model with one kind"
+                        .to_owned(),
+                ));
+            }
+            let of_memory = [
+                ("--follow", follow),
+                ("--minimise", minimise),
+                ("--complete", complete.is_some()),
+                ("--no-saturation", no_saturation),
+                ("--columns", columns.is_some()),
+                ("--complete-recording", complete_recording),
+            ];
+            refuse(&of_memory, "is about models of memory, not of transactions")?;
+        }
+        let shared = Shared {
+            reading: shared.timeout.filter(|_| follow),
+            sweep,
+            checkpoint: kept,
+            ..meant::shared(shared, Some(&threads), Some(witness))?
+        };
+        if follow {
+            refuse_csv(&shared)?;
+        }
+        Ok(HistoryCheckArgs {
+            files,
+            models: distinct(models)?,
+            txn_models: distinct(txn_models)?,
+            minimise,
+            complete: match complete {
+                None | Some(CompleteKey::Auto) => Complete::Auto,
+                Some(CompleteKey::Search) => Complete::Search,
+                Some(CompleteKey::Enum) => Complete::Enum,
+                Some(CompleteKey::Sat) => Complete::Sat,
+            },
+            no_saturation,
+            input_format: input_format.and_then(InputFormat::history),
+            columns,
+            complete_recording,
+            follow,
+            window: window.unwrap_or(100_000),
+            distinct_values,
+            shared,
+        })
     }
-    let shared = Shared {
-        reading: shared.timeout.filter(|_| follow),
-        sweep,
-        checkpoint: kept,
-        ..meant::shared(shared, Some(&threads), Some(witness))?
-    };
-    if follow {
-        refuse_csv(&shared)?;
-    }
-    Ok(HistoryCheckArgs {
-        files,
-        models: distinct(models)?,
-        txn_models: distinct(txn_models)?,
-        minimise,
-        complete: match complete {
-            None | Some(CompleteKey::Auto) => Complete::Auto,
-            Some(CompleteKey::Search) => Complete::Search,
-            Some(CompleteKey::Enum) => Complete::Enum,
-            Some(CompleteKey::Sat) => Complete::Sat,
-        },
-        no_saturation,
-        input_format: input_format.and_then(InputFormat::history),
-        columns,
-        complete_recording,
-        follow,
-        window: window.unwrap_or(100_000),
-        distinct_values,
-        shared,
-    })
 }

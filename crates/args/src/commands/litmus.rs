@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use weakspot_core::Model;
 
-use crate::meant::{self, Common, PSO, TSO, Usage, processes, refuse};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, Common, PSO, TSO, processes, refuse};
+use crate::refused::{ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED};
 use crate::typed;
 use crate::values::{OutputFormat, litmus};
 
@@ -33,10 +35,10 @@ that WEAKSPOT_CC names.",
 pub(crate) struct Litmus {
     /// Litmus tests, programs with a condition on final states, or folders of them.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// List the final states in JSON, too; in tables, instead of counting tests.
     #[arg(long)]
-    pub(crate) states: bool,
+    states: bool,
     /// Explain one final state by a run: the one that decides the condition, or the given one.
     #[arg(long, value_name = "STATE", num_args = 0..=1, require_equals = true, default_missing_value = "",
         long_help = "Explain one final state by a run, drawn with a column per thread: the state \
@@ -44,23 +46,23 @@ that decides the condition (the first state if it takes all of them), or the one
 --show='0:EAX=0; 1:EAX=0' or --show='exists (0:EAX=0 /\\ 1:EAX=0)'. Of a given state only the components \
 that matter need to be named. \
 If no run ends so, the cycle is shown that forbids it.")]
-    pub(crate) show: Option<String>,
+    show: Option<String>,
     /// Run the tests on this CPU, too, and count the final states.
     #[arg(long)]
-    pub(crate) run: bool,
+    run: bool,
     /// How often each test is run [default: 1000000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) runs: Option<u64>,
+    runs: Option<u64>,
     #[command(flatten)]
-    pub(crate) processes: typed::Processes,
+    processes: typed::Processes,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) buffers: typed::Buffers,
+    buffers: typed::Buffers,
     #[command(flatten)]
-    pub(crate) common: typed::Common,
+    common: typed::Common,
 }
 
 #[derive(Debug)]
@@ -78,53 +80,58 @@ pub struct LitmusArgs {
 /// How often a litmus test is run on this CPU.
 const RUNS: u64 = 1_000_000;
 
-pub(super) fn meant(mut typed: Litmus) -> Result<LitmusArgs, Usage> {
-    let processes = std::mem::take(&mut typed.processes);
-    let kept = std::mem::take(&mut typed.checkpoint);
-    let question = meant::asked(&mut typed, |typed| &mut typed.common.threads);
-    let kept = meant::checkpoint(kept, &typed.files, &processes, question)?;
-    let sweep = processes::sweep(processes, &typed.files, &typed)?;
-    let Litmus { files, states, show, run, runs, witness, buffers, common, .. } = typed;
-    let threads = common.threads.threads.is_some();
-    let mut common = meant::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
-    let format = common.shared.format;
-    common.shared.sweep = sweep;
-    if kept.is_some() && common.shared.sweep.is_some() {
-        return Err(meant::one_process());
-    }
-    if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) && common.model.len() != 1 {
-        return Err(meant::one_model());
-    }
-    common.shared.checkpoint = kept;
-    if run {
-        refuse(
-            &[
-                ("--hosts", common.shared.sweep.is_some()),
-                ("--checkpoint and --resume", common.shared.checkpoint.is_some()),
-                ("--states", states),
-                ("--show", show.is_some()),
-                ("--witness", common.shared.witness.is_some()),
-                ("--report", common.shared.report.is_some()),
-            ],
-            "is about the models, and --run about this CPU: leave out one of them",
-        )?;
-        refuse(
-            &[("--threads", threads)],
-            "is not for --run: tests would get into each other's way",
-        )?;
-        if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Litmus7) {
-            return Err(Usage(format!(
-                "--format {format} is not for --run; expected --format text, json or litmus7"
-            )));
+impl Means<LitmusArgs> for Litmus {
+    const LACKS: Lacks = &[ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED];
+
+    fn meant(mut self) -> Result<LitmusArgs, Usage> {
+        let processes = std::mem::take(&mut self.processes);
+        let kept = std::mem::take(&mut self.checkpoint);
+        let question = meant::asked(&mut self, |typed| &mut typed.common.threads);
+        let kept = meant::checkpoint(kept, &self.files, &processes, question)?;
+        let sweep = processes::sweep(processes, &self.files, &self)?;
+        let Litmus { files, states, show, run, runs, witness, buffers, common, .. } = self;
+        let threads = common.threads.threads.is_some();
+        let mut common =
+            meant::common(common, &[Model::Sc, TSO, PSO], Some(&buffers), Some(witness))?;
+        let format = common.shared.format;
+        common.shared.sweep = sweep;
+        if kept.is_some() && common.shared.sweep.is_some() {
+            return Err(meant::one_process());
         }
-        common.shared.threads = 1;
-    } else {
-        refuse(&[("--runs", runs.is_some())], "is for --run, which runs tests on this CPU")?;
-        refuse(
-            &[("--format litmus7", format == OutputFormat::Litmus7)],
-            "is for --run; without it, --format text has the lines of herd7",
-        )?;
+        if kept.as_ref().is_some_and(|kept| kept.answers.is_none()) && common.model.len() != 1 {
+            return Err(meant::one_model());
+        }
+        common.shared.checkpoint = kept;
+        if run {
+            refuse(
+                &[
+                    ("--hosts", common.shared.sweep.is_some()),
+                    ("--checkpoint and --resume", common.shared.checkpoint.is_some()),
+                    ("--states", states),
+                    ("--show", show.is_some()),
+                    ("--witness", common.shared.witness.is_some()),
+                    ("--report", common.shared.report.is_some()),
+                ],
+                "is about the models, and --run about this CPU: leave out one of them",
+            )?;
+            refuse(
+                &[("--threads", threads)],
+                "is not for --run: tests would get into each other's way",
+            )?;
+            if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Litmus7) {
+                return Err(Usage(format!(
+                    "--format {format} is not for --run; expected --format text, json or litmus7"
+                )));
+            }
+            common.shared.threads = 1;
+        } else {
+            refuse(&[("--runs", runs.is_some())], "is for --run, which runs tests on this CPU")?;
+            refuse(
+                &[("--format litmus7", format == OutputFormat::Litmus7)],
+                "is for --run; without it, --format text has the lines of herd7",
+            )?;
+        }
+        let runs = run.then_some(runs.unwrap_or(RUNS));
+        Ok(LitmusArgs { files, states, show, runs, common })
     }
-    let runs = run.then_some(runs.unwrap_or(RUNS));
-    Ok(LitmusArgs { files, states, show, runs, common })
 }

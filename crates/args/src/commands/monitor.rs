@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use weakspot_core::{Drain, Model};
 use weakspot_trace::LogFormat;
 
-use crate::meant::{self, Common, PSO, TSO, Usage, processes, refuse, refuse_csv};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, Common, PSO, TSO, processes, refuse, refuse_csv};
+use crate::refused::{ANSWERS_GO_OUT, SC_IS_EXPLORED};
 use crate::typed;
 use crate::values::{InputFormat, Takes, format_of};
 
@@ -55,45 +57,45 @@ default one per processor"
 pub(crate) struct Monitor {
     /// Logs; with --program programs: .weak, .litmus, Trencher's .txt or .tso, Memorax's .rmm. A folder stands for all of them in it.
     #[arg(required = true, value_name = "LOG")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// The files are programs, not logs: monitor their SC executions.
     #[arg(long)]
-    pub(crate) program: bool,
+    program: bool,
     /// Programs: monitor every SC execution; what is not found is not there. The default.
     #[arg(long, value_name = "WHICH")]
-    pub(crate) schedules: Option<Schedules>,
+    schedules: Option<Schedules>,
     /// Programs: monitor the executions in which at most K times a thread is stopped that could go on.
     #[arg(long, value_name = "K")]
-    pub(crate) preemptions: Option<u32>,
+    preemptions: Option<u32>,
     /// Programs: monitor N random executions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) random: Option<u64>,
+    random: Option<u64>,
     /// The random executions: same seed, same executions [default: 1].
     #[arg(long, value_name = "S")]
-    pub(crate) seed: Option<u64>,
+    seed: Option<u64>,
     /// With --preemptions and --random: cut executions off after this many steps [default: 1000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) steps: Option<u32>,
+    steps: Option<u32>,
     /// Logs: go on after the first violation. The default.
     #[arg(long)]
-    pub(crate) all: bool,
+    all: bool,
     /// Logs: stop at the first violation.
     #[arg(long, alias = "first")]
-    pub(crate) fail_fast: bool,
+    fail_fast: bool,
     /// Logs: which stores to a location count, all that are pending or the last one only [default: all].
     #[arg(long, value_name = "WHICH")]
-    pub(crate) pending: Option<PendingForm>,
+    pending: Option<PendingForm>,
     /// Logs: how to monitor; sober knows TSO only [default: monitor].
     #[arg(long, value_name = "ALGORITHM")]
-    pub(crate) algorithm: Option<MonitorAlgorithm>,
+    algorithm: Option<MonitorAlgorithm>,
     #[command(flatten)]
-    pub(crate) processes: typed::Processes,
+    processes: typed::Processes,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) common: typed::Common,
+    common: typed::Common,
 }
 
 /// Which executions of a program are monitored, if all of them.
@@ -142,107 +144,118 @@ pub struct MonitorArgs {
     pub common: Common,
 }
 
-pub(super) fn monitor(mut typed: Monitor) -> Result<MonitorArgs, Usage> {
-    let processes = std::mem::take(&mut typed.processes);
-    let kept = std::mem::take(&mut typed.checkpoint);
-    let question = meant::asked(&mut typed, |typed| &mut typed.common.threads);
-    let kept = meant::answers_checkpoint(kept, &typed.files, &processes, question)?;
-    let sweep = processes::sweep(processes, &typed.files, &typed)?;
-    let Monitor {
-        files,
-        program,
-        schedules,
-        preemptions,
-        random,
-        seed,
-        steps,
-        all,
-        fail_fast,
-        pending,
-        algorithm,
-        witness,
-        common,
-        ..
-    } = typed;
-    let of_programs = [
-        ("--schedules", schedules.is_some()),
-        ("--preemptions", preemptions.is_some()),
-        ("--random", random.is_some()),
-        ("--seed", seed.is_some()),
-        ("--steps", steps.is_some()),
-    ];
-    let of_logs = [
-        ("--all", all),
-        ("--fail-fast", fail_fast),
-        ("--hosts", sweep.is_some()),
-        ("--checkpoint or --resume", kept.is_some()),
-        ("--pending", pending.is_some()),
-        ("--algorithm", algorithm.is_some()),
-    ];
-    if program {
-        refuse(&of_logs, "is about logs: leave it out, or --program")?;
-    } else {
-        refuse(&of_programs, "is about programs: expected --program, too")?;
-    }
-    refuse(&[("--all", all && fail_fast)], "and --fail-fast contradict each other")?;
-    let executions = [&of_programs[0], &of_programs[1], &of_programs[2]];
-    if executions.iter().filter(|(_, is_typed)| *is_typed).count() > 1 {
-        return Err(Usage("expected one of --schedules, --preemptions and --random".to_owned()));
-    }
-    let one_by_one = preemptions.is_some() || random.is_some();
-    refuse(&[("--seed", seed.is_some() && random.is_none())], "is for --random")?;
-    refuse(&[("--steps", steps.is_some() && !one_by_one)], "is for --preemptions and --random")?;
-    let algorithm = algorithm.unwrap_or(MonitorAlgorithm::Monitor);
-    let sober = algorithm != MonitorAlgorithm::Monitor;
-    let models = match (program, sober) {
-        (true, _) => &[TSO, PSO, Model::Pso(Drain::Own)][..],
-        (false, true) => &[TSO],
-        (false, false) => &[TSO, PSO],
-    };
-    let (input_format, timeout) = (common.input_format, common.shared.timeout);
-    let mut common = meant::common(common, models, None, Some(witness))?;
-    (common.shared.reading, common.shared.sweep) = (timeout.filter(|_| !program), sweep);
-    common.shared.checkpoint = kept;
-    if program {
-        refuse_csv(&common.shared)?;
-    }
-    if common.model.contains(&Model::Sc) {
-        return Err(Usage(match program {
-            true => "nothing is violated under sc: a violation is what SC does not do; expected \
-                     --model tso, pso or pso-own"
-                .to_owned(),
-            false => {
-                "a log is one of an SC execution, so nothing breaks SC; expected --model tso, \
-                      pso or pso-own"
-                    .to_owned()
-            }
-        }));
-    }
-    if sober && common.model != [TSO] {
-        return Err(Usage("SOBER is about TSO only: expected --model tso".to_owned()));
-    }
-    let log_format = input_format.and_then(InputFormat::log);
-    if program {
-        let of_logs = log_format.is_some();
-        refuse(&[("the --input-format", of_logs)], "is one of logs: leave out --program")?;
-    } else {
-        let of_programs = common.language.is_some();
+impl Means<MonitorArgs> for Monitor {
+    const LACKS: Lacks = &[ANSWERS_GO_OUT, SC_IS_EXPLORED];
+
+    fn meant(mut self) -> Result<MonitorArgs, Usage> {
+        let processes = std::mem::take(&mut self.processes);
+        let kept = std::mem::take(&mut self.checkpoint);
+        let question = meant::asked(&mut self, |typed| &mut typed.common.threads);
+        let kept = meant::answers_checkpoint(kept, &self.files, &processes, question)?;
+        let sweep = processes::sweep(processes, &self.files, &self)?;
+        let Monitor {
+            files,
+            program,
+            schedules,
+            preemptions,
+            random,
+            seed,
+            steps,
+            all,
+            fail_fast,
+            pending,
+            algorithm,
+            witness,
+            common,
+            ..
+        } = self;
+        let of_programs = [
+            ("--schedules", schedules.is_some()),
+            ("--preemptions", preemptions.is_some()),
+            ("--random", random.is_some()),
+            ("--seed", seed.is_some()),
+            ("--steps", steps.is_some()),
+        ];
+        let of_logs = [
+            ("--all", all),
+            ("--fail-fast", fail_fast),
+            ("--hosts", sweep.is_some()),
+            ("--checkpoint or --resume", kept.is_some()),
+            ("--pending", pending.is_some()),
+            ("--algorithm", algorithm.is_some()),
+        ];
+        if program {
+            refuse(&of_logs, "is about logs: leave it out, or --program")?;
+        } else {
+            refuse(&of_programs, "is about programs: expected --program, too")?;
+        }
+        refuse(&[("--all", all && fail_fast)], "and --fail-fast contradict each other")?;
+        let executions = [&of_programs[0], &of_programs[1], &of_programs[2]];
+        if executions.iter().filter(|(_, is_typed)| *is_typed).count() > 1 {
+            return Err(Usage(
+                "expected one of --schedules, --preemptions and --random".to_owned(),
+            ));
+        }
+        let one_by_one = preemptions.is_some() || random.is_some();
+        refuse(&[("--seed", seed.is_some() && random.is_none())], "is for --random")?;
         refuse(
-            &[("the --input-format", of_programs)],
-            "is one of programs: expected --program, too",
+            &[("--steps", steps.is_some() && !one_by_one)],
+            "is for --preemptions and --random",
         )?;
+        let algorithm = algorithm.unwrap_or(MonitorAlgorithm::Monitor);
+        let sober = algorithm != MonitorAlgorithm::Monitor;
+        let models = match (program, sober) {
+            (true, _) => &[TSO, PSO, Model::Pso(Drain::Own)][..],
+            (false, true) => &[TSO],
+            (false, false) => &[TSO, PSO],
+        };
+        let (input_format, timeout) = (common.input_format, common.shared.timeout);
+        let mut common = meant::common(common, models, None, Some(witness))?;
+        (common.shared.reading, common.shared.sweep) = (timeout.filter(|_| !program), sweep);
+        common.shared.checkpoint = kept;
+        if program {
+            refuse_csv(&common.shared)?;
+        }
+        if common.model.contains(&Model::Sc) {
+            return Err(Usage(match program {
+                true => {
+                    "nothing is violated under sc: a violation is what SC does not do; expected \
+                         --model tso, pso or pso-own"
+                        .to_owned()
+                }
+                false => {
+                    "a log is one of an SC execution, so nothing breaks SC; expected --model tso, \
+                          pso or pso-own"
+                        .to_owned()
+                }
+            }));
+        }
+        if sober && common.model != [TSO] {
+            return Err(Usage("SOBER is about TSO only: expected --model tso".to_owned()));
+        }
+        let log_format = input_format.and_then(InputFormat::log);
+        if program {
+            let of_logs = log_format.is_some();
+            refuse(&[("the --input-format", of_logs)], "is one of logs: leave out --program")?;
+        } else {
+            let of_programs = common.language.is_some();
+            refuse(
+                &[("the --input-format", of_programs)],
+                "is one of programs: expected --program, too",
+            )?;
+        }
+        Ok(MonitorArgs {
+            files,
+            program,
+            preemptions,
+            random,
+            seed: seed.unwrap_or(1),
+            steps: steps.unwrap_or(1_000),
+            first: fail_fast,
+            pending: pending.unwrap_or(PendingForm::All),
+            algorithm,
+            log_format,
+            common,
+        })
     }
-    Ok(MonitorArgs {
-        files,
-        program,
-        preemptions,
-        random,
-        seed: seed.unwrap_or(1),
-        steps: steps.unwrap_or(1_000),
-        first: fail_fast,
-        pending: pending.unwrap_or(PendingForm::All),
-        algorithm,
-        log_format,
-        common,
-    })
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use weakspot_lang::Format;
 
+use crate::list::{Lacks, Means, Usage};
 use crate::meant::{self, Bounds};
+use crate::refused::{ABOUT_QUESTIONS, NO_SEARCH};
 use crate::typed;
 use crate::values::{InputFormat, Takes, format_of};
 
@@ -16,15 +18,15 @@ Example:
   weakspot print corpus/programs/peterson.weak")]
 pub(crate) struct Print {
     /// The program.
-    pub(crate) file: PathBuf,
+    file: PathBuf,
     /// Read the input as this language, whatever its ending.
     #[arg(long, value_name = "LANGUAGE", value_parser = format_of(Takes::Programs))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     /// Write to this file.
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) bounds: typed::Bounds,
+    bounds: typed::Bounds,
 }
 
 #[derive(Debug)]
@@ -35,8 +37,17 @@ pub struct PrintArgs {
     pub bounds: Bounds,
 }
 
-pub(super) fn print(typed: Print) -> PrintArgs {
-    let Print { file, input_format, output, bounds } = typed;
-    let input_format = input_format.and_then(InputFormat::language);
-    PrintArgs { file, input_format, output, bounds: meant::bounds(&bounds) }
+impl Means<PrintArgs> for Print {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        ("format", "a program is printed in its own language"),
+        (ABOUT_QUESTIONS, "it asks nothing: `weakspot litmus`, `reach` and `robust` do"),
+        ("quiet verbose progress", "it prints the program and nothing else"),
+    ];
+
+    fn meant(self) -> Result<PrintArgs, Usage> {
+        let Print { file, input_format, output, bounds } = self;
+        let input_format = input_format.and_then(InputFormat::language);
+        Ok(PrintArgs { file, input_format, output, bounds: meant::bounds(&bounds) })
+    }
 }

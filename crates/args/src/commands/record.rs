@@ -6,8 +6,10 @@ use clap::Args;
 use weakspot_gen::Client;
 use weakspot_trace::HistoryFormat;
 
-use crate::clients::{Mix, client, written};
-use crate::meant::{Usage, refuse};
+use crate::clients::{ASKS_NOTHING, Mix, client, written};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::refuse;
+use crate::refused::{ABOUT_KEEPING, ABOUT_QUESTIONS};
 use crate::values::{InputFormat, Takes, format_of};
 
 /// Record what threads on this very CPU read and write.
@@ -26,30 +28,30 @@ not what they read; each is run once."
 pub(crate) struct Record {
     /// Clients: histories in any format, `-` is standard input; without it, a random client.
     #[arg(value_name = "FILE")]
-    pub(crate) client: Option<PathBuf>,
+    client: Option<PathBuf>,
     /// How many threads the client has; by default one per processor, at least 2.
     #[arg(long, value_name = "N")]
-    pub(crate) cpus: Option<usize>,
+    cpus: Option<usize>,
     /// How many operations they do, all threads together [default: 1000000].
     #[arg(long, value_name = "N")]
-    pub(crate) operations: Option<usize>,
+    operations: Option<usize>,
     #[command(flatten)]
-    pub(crate) mix: Mix,
+    mix: Mix,
     /// Variables side by side, not each on a cache line of its own.
     #[arg(long)]
-    pub(crate) packed: bool,
+    packed: bool,
     /// Read FILE as this format, whatever its ending.
     #[arg(long, value_name = "FORMAT", value_parser = format_of(Takes::Histories))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     /// The format; by default what the FILE of -o ends in, else JSON Lines.
     #[arg(long, short, value_name = "FORMAT", value_parser = format_of(Takes::ToHistories))]
-    pub(crate) format: Option<InputFormat>,
+    format: Option<InputFormat>,
     /// Write to this file.
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// Do not say how fast it was.
     #[arg(long, short)]
-    pub(crate) quiet: bool,
+    quiet: bool,
 }
 
 #[derive(Debug)]
@@ -69,30 +71,49 @@ pub enum Clients {
     Of(PathBuf, Option<HistoryFormat>),
 }
 
-pub(super) fn record(typed: Record) -> Result<RecordArgs, Usage> {
-    let Record { client: file, cpus, operations, mix, packed, input_format, format, output, quiet } =
-        typed;
-    let clients = match file {
-        Some(file) => {
-            let of_random = [
-                ("--cpus", cpus.is_some()),
-                ("--operations", operations.is_some()),
-                ("--variables", mix.variables.is_some()),
-                ("--read-ratio", mix.read_ratio.is_some()),
-                ("--updates", mix.updates.is_some()),
-                ("--fences", mix.fences.is_some()),
-                ("--seed", mix.seed.is_some()),
-            ];
-            refuse(&of_random, "is about random clients: leave out FILE")?;
-            Clients::Of(file, input_format.and_then(InputFormat::history))
-        }
-        None => {
-            refuse(&[("--input-format", input_format.is_some())], "is for FILE")?;
-            let processors = || std::thread::available_parallelism().map_or(2, usize::from).max(2);
-            let cpus = cpus.unwrap_or_else(processors);
-            Clients::Random(client(&mix, cpus, operations.unwrap_or(1_000_000)))
-        }
-    };
-    let format = written(format, output.as_ref())?;
-    Ok(RecordArgs { clients, packed, format, output, quiet })
+impl Means<RecordArgs> for Record {
+    const LACKS: Lacks = &[
+        (ABOUT_KEEPING, ASKS_NOTHING),
+        (ABOUT_QUESTIONS, "it asks nothing: pipe it into `weakspot history --model tso -`"),
+        ("timeout memory", "--operations says how much there is to do"),
+        ("verbose color progress", "it says how fast it was, and nothing else; -q leaves that out"),
+    ];
+
+    fn meant(self) -> Result<RecordArgs, Usage> {
+        let Record {
+            client: file,
+            cpus,
+            operations,
+            mix,
+            packed,
+            input_format,
+            format,
+            output,
+            quiet,
+        } = self;
+        let clients = match file {
+            Some(file) => {
+                let of_random = [
+                    ("--cpus", cpus.is_some()),
+                    ("--operations", operations.is_some()),
+                    ("--variables", mix.variables.is_some()),
+                    ("--read-ratio", mix.read_ratio.is_some()),
+                    ("--updates", mix.updates.is_some()),
+                    ("--fences", mix.fences.is_some()),
+                    ("--seed", mix.seed.is_some()),
+                ];
+                refuse(&of_random, "is about random clients: leave out FILE")?;
+                Clients::Of(file, input_format.and_then(InputFormat::history))
+            }
+            None => {
+                refuse(&[("--input-format", input_format.is_some())], "is for FILE")?;
+                let processors =
+                    || std::thread::available_parallelism().map_or(2, usize::from).max(2);
+                let cpus = cpus.unwrap_or_else(processors);
+                Clients::Random(client(&mix, cpus, operations.unwrap_or(1_000_000)))
+            }
+        };
+        let format = written(format, output.as_ref())?;
+        Ok(RecordArgs { clients, packed, format, output, quiet })
+    }
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use weakspot_core::Model;
 
+use crate::list::{Lacks, Means, Usage};
 use crate::meant::processes::Several;
-use crate::meant::{self, Common, PSO, TSO, Usage, processes, refuse};
+use crate::meant::{self, Common, PSO, TSO, processes, refuse};
+use crate::refused::{ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED, SC_IS_EXPLORED};
 use crate::typed;
 
 /// Does every run under TSO or PSO do what some run under SC does, too?
@@ -32,33 +34,30 @@ It takes one model. Of several files the answers are kept.",
         "Memory models: tso, pso; pso-own is PSO where an atomic update drains only its own address \
 [default: tso,pso; with --trf and --algorithm attack tso]"
     )),
-    mut_arg("threads", |a| a.help(
-        "How many files to work on at a time, or, with one file, how many threads search; by \
-default one per processor"
-    ))
+    mut_arg("threads", |a| a.help(typed::SEARCHING_THREADS))
 )]
 pub(crate) struct Robust {
     /// Programs: .weak, .litmus, a part of C (.c), Trencher's .txt or .tso, Memorax's .rmm; or folders of them.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// How to decide; all give the same answers [default: pending].
     #[arg(long, value_name = "ALGORITHM")]
-    pub(crate) algorithm: Option<RobustAlgorithm>,
+    algorithm: Option<RobustAlgorithm>,
     /// Ask for more: that there are no triangular races (Owens 2010), which implies robustness; TSO only.
     #[arg(long)]
-    pub(crate) trf: bool,
+    trf: bool,
     #[command(flatten)]
-    pub(crate) storage: typed::Storage,
+    storage: typed::Storage,
     #[command(flatten)]
-    pub(crate) processes: typed::Processes,
+    processes: typed::Processes,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) in_c: typed::InC,
+    in_c: typed::InC,
     #[command(flatten)]
-    pub(crate) common: typed::Common,
+    common: typed::Common,
 }
 
 /// How robustness is decided.
@@ -79,69 +78,70 @@ pub struct RobustArgs {
     pub common: Common,
 }
 
-pub(super) fn robust(mut typed: Robust) -> Result<RobustArgs, Usage> {
-    let processes = std::mem::take(&mut typed.processes);
-    let kept = std::mem::take(&mut typed.checkpoint);
-    let question = meant::asked(&mut typed, |typed| &mut typed.common.threads);
-    let kept = meant::checkpoint(kept, &typed.files, &processes, question)?;
-    let several = processes::several(processes, &typed.files, &typed)?;
-    let Robust { files, algorithm, trf, storage, witness, in_c, common, .. } = typed;
-    if trf && algorithm.is_some() {
-        return Err(Usage("--trf has an algorithm of its own: leave out --algorithm".to_owned()));
-    }
-    if trf && witness.witness.is_some() {
-        return Err(Usage("--trf has no witness files; --format json shows the run".to_owned()));
-    }
-    let algorithm = algorithm.unwrap_or(RobustAlgorithm::Pending);
-    let tso_only = trf || algorithm == RobustAlgorithm::Attack;
-    let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
-    let mut common = meant::common(common, models, None, Some(witness))?;
-    common.options = meant::in_c(in_c)?;
-    if common.model.contains(&Model::Sc) {
-        return Err(Usage(
-            "every program is robust against sc: to be robust is to do nothing that SC does not; \
-             expected --model tso, pso or pso-own"
-                .to_owned(),
-        ));
-    }
-    if tso_only && common.model != [TSO] {
-        return Err(Usage(
-            "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
-        ));
-    }
-    let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
-    if alone && kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
-        return Err(Usage(
-            "of one file the search of --algorithm pending under one model can be kept: --checkpoint and \
-             --resume expect --model tso, pso or pso-own"
-                .to_owned(),
-        ));
-    }
-    common.shared.checkpoint = kept;
-    let common = match several {
-        Several::Together(_) if alone => {
+impl Means<RobustArgs> for Robust {
+    const LACKS: Lacks = &[ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED, SC_IS_EXPLORED];
+
+    fn meant(mut self) -> Result<RobustArgs, Usage> {
+        let processes = std::mem::take(&mut self.processes);
+        let kept = std::mem::take(&mut self.checkpoint);
+        let question = meant::asked(&mut self, |typed| &mut typed.common.threads);
+        let kept = meant::checkpoint(kept, &self.files, &processes, question)?;
+        let several = processes::several(processes, &self.files, &self)?;
+        let Robust { files, algorithm, trf, storage, witness, in_c, common, .. } = self;
+        if trf && algorithm.is_some() {
             return Err(Usage(
-                "one file for --hosts is for one model and --algorithm pending: expected --model \
-                 tso, pso or pso-own, without --trf"
+                "--trf has an algorithm of its own: leave out --algorithm".to_owned(),
+            ));
+        }
+        if trf && witness.witness.is_some() {
+            return Err(Usage(
+                "--trf has no witness files; --format json shows the run".to_owned(),
+            ));
+        }
+        let algorithm = algorithm.unwrap_or(RobustAlgorithm::Pending);
+        let tso_only = trf || algorithm == RobustAlgorithm::Attack;
+        let models = if tso_only { &[TSO][..] } else { &[TSO, PSO] };
+        let mut common = meant::common(common, models, None, Some(witness))?;
+        common.options = meant::in_c(in_c)?;
+        if common.model.contains(&Model::Sc) {
+            return Err(Usage(
+                "every program is robust against sc: to be robust is to do nothing that SC does not; \
+                 expected --model tso, pso or pso-own"
                     .to_owned(),
             ));
         }
-        Several::Together(at) => at.add_to(common),
-        Several::Sweep(sweep) => {
-            common.shared.sweep = Some(sweep);
-            common
+        if tso_only && common.model != [TSO] {
+            return Err(Usage(
+                "--algorithm attack and --trf are about TSO only: expected --model tso".to_owned(),
+            ));
         }
-        Several::No => common,
-    };
-    let is_stored_otherwise = storage.is_typed();
-    let other = [
-        ("--trf", is_stored_otherwise && trf),
-        ("--algorithm attack", is_stored_otherwise && algorithm == RobustAlgorithm::Attack),
-    ];
-    refuse(
-        &other,
-        "is not for --hash-compact and --disk: its searches keep their states as they are",
-    )?;
-    let common = Common { storage: meant::storage(storage, &common)?, ..common };
-    Ok(RobustArgs { files, algorithm, trf, common })
+        let alone = trf || algorithm != RobustAlgorithm::Pending || common.model.len() != 1;
+        if alone && kept.as_ref().is_some_and(|kept| kept.answers.is_none()) {
+            return Err(Usage(
+                "of one file the search of --algorithm pending under one model can be kept: --checkpoint and \
+                 --resume expect --model tso, pso or pso-own"
+                    .to_owned(),
+            ));
+        }
+        common.shared.checkpoint = kept;
+        if matches!(several, Several::Together(_)) && alone {
+            return Err(Usage(
+                "one file for --hosts is for one model and --algorithm pending: expected --model \
+                     tso, pso or pso-own, without --trf"
+                    .to_owned(),
+            ));
+        }
+        let common = several.add_to(common);
+        let is_stored_otherwise = storage.is_typed();
+        let other = [
+            ("--trf", is_stored_otherwise && trf),
+            ("--algorithm attack", is_stored_otherwise && algorithm == RobustAlgorithm::Attack),
+        ];
+        refuse(
+            &other,
+            "is not for --hash-compact and --disk: its searches keep their states as they are",
+        )?;
+        let common = Common { storage: meant::storage(storage, &common)?, ..common };
+        Ok(RobustArgs { files, algorithm, trf, common })
+    }
 }

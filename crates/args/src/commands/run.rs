@@ -4,8 +4,12 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::explore::{Explore, RunArgs, RunStrategy, add_witness, alone};
-use crate::meant::{CheckpointArgs, Usage, file, refuse};
+use crate::explore::{
+    EXPLORING_THREADS, Explore, NO_BUFFER_LIMIT, NO_TEXT, RunArgs, RunStrategy, alone,
+};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, refuse};
+use crate::refused;
 use crate::typed;
 use crate::values::explored;
 
@@ -25,9 +29,7 @@ are reported, too. Holds only if all executions were explored, up to the order
 of steps that do not conflict. What the program reads from the outside (files,
 time, random numbers) should not change.",
     mut_arg("format", |a| a.value_parser(explored())),
-    mut_arg("threads", |a| a.help(
-        "Copies of the program that explore it in parallel; by default one per processor. The answer is the same"
-    ))
+    mut_arg("threads", |a| a.help(EXPLORING_THREADS))
 )]
 pub(crate) struct Run {
     /// The program, compiled by `weakspot cc` or `weakspot c++`, and its arguments.
@@ -37,15 +39,13 @@ pub(crate) struct Run {
         allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
-    pub(crate) command: Vec<OsString>,
+    command: Vec<OsString>,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) explore: Explore,
-    #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    explore: Explore,
 }
 
 #[derive(Debug)]
@@ -56,38 +56,38 @@ pub struct RunProgramArgs {
     pub run: RunArgs,
 }
 
-pub(super) fn run(typed: Run) -> Result<RunProgramArgs, Usage> {
-    let Run { command, witness, checkpoint, explore, threads } = typed;
-    let first = command.first().map(|word| word.to_string_lossy());
-    if let Some(option) = first.filter(|word| word.starts_with('-')) {
-        return Err(Usage(format!(
-            "there is no option {option}; `weakspot run --help` lists them"
-        )));
-    }
-    let mut run = alone(explore, &threads)?;
-    add_witness(&mut run, witness)?;
-    let kept = checkpoint_of_run(checkpoint)?;
-    if kept.is_some() {
-        let alone = [
-            ("--replay", run.replay.is_some()),
-            ("--fail-fast", run.first),
-            ("--strategy rf", run.strategy == RunStrategy::Rf),
-        ];
-        refuse(
-            &alone,
-            "is not explored in parts, and only these are kept: leave out --checkpoint",
-        )?;
-    }
-    run.shared.checkpoint = kept;
-    Ok(RunProgramArgs { command, doubtful: None, run })
-}
+impl Means<RunProgramArgs> for Run {
+    const LACKS: Lacks = &[NO_TEXT, NO_BUFFER_LIMIT];
 
-/// The same for the exploration of a real program.
-fn checkpoint_of_run(typed: typed::Checkpoint) -> Result<Option<CheckpointArgs>, Usage> {
-    let typed::Checkpoint { checkpoint, resume } = typed;
-    if checkpoint.is_none() && resume.is_none() {
-        return Ok(None);
+    fn meant(self) -> Result<RunProgramArgs, Usage> {
+        let Run { command, witness, checkpoint, explore } = self;
+        let first = command.first().map(|word| word.to_string_lossy());
+        if let Some(option) = first.filter(|word| word.starts_with('-')) {
+            return Err(Usage(format!(
+                "there is no option {option}; `weakspot run --help` lists them"
+            )));
+        }
+        let mut run = alone(explore, witness)?;
+        let kept = meant::kept(checkpoint, None)?;
+        if kept.is_some() {
+            let alone = [
+                ("--replay", run.replay.is_some()),
+                ("--fail-fast", run.first),
+                ("--strategy rf", run.strategy == RunStrategy::Rf),
+            ];
+            refuse(
+                &alone,
+                "is not explored in parts, and only these are kept: leave out --checkpoint",
+            )?;
+        }
+        run.shared.checkpoint = kept;
+        Ok(RunProgramArgs { command, doubtful: None, run })
     }
-    let (write, resume) = (file("--checkpoint", checkpoint)?, file("--resume", resume)?);
-    Ok(Some(CheckpointArgs { write, resume, answers: None }))
+
+    fn refusing(syntax: clap::Command) -> clap::Command {
+        // Its --output is --program-output, which has no letter.
+        let why = "answers go to standard output, their evidence to --witness FILE; --program-output says what is \
+                   shown of the program's output";
+        refused::add_letter(refused::add(syntax, Self::LACKS), 'o', why)
+    }
 }

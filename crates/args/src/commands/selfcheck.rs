@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::meant::{self, Usage};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant;
+use crate::refused::NO_SEARCH;
 use crate::typed;
 use crate::values::{OutputFormat, When, duration, output_of};
 
@@ -31,27 +33,27 @@ Exit code: 0 all answers agree; 1 some do not.",
 pub(crate) struct Selfcheck {
     /// Go on for this long [default: 1m].
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) time: Option<Duration>,
+    time: Option<Duration>,
     /// What the inputs are made from; by default another one each time.
     #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    seed: Option<u64>,
     /// Only this round, which has one input; needs --seed.
     #[arg(long, value_name = "N")]
-    pub(crate) round: Option<u64>,
+    round: Option<u64>,
     #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    threads: typed::Threads,
     /// The folder for inputs on which answers differ [default: weakspot-selfcheck].
     #[arg(long, short, value_name = "FOLDER")]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = output_of(&FORMATS, &[]))]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
     /// Say nothing if all answers agree.
     #[arg(long, short)]
-    pub(crate) quiet: bool,
+    quiet: bool,
     /// Show progress on standard error [default: auto].
     #[arg(long, value_name = "WHEN")]
-    pub(crate) progress: Option<When>,
+    progress: Option<When>,
 }
 
 const FORMATS: [OutputFormat; 2] = [OutputFormat::Text, OutputFormat::Json];
@@ -69,19 +71,33 @@ pub struct SelfcheckArgs {
     pub progress: When,
 }
 
-pub(super) fn selfcheck(typed: Selfcheck) -> Result<SelfcheckArgs, Usage> {
-    let Selfcheck { time, seed, round, threads, output, format, quiet, progress } = typed;
-    if round.is_some() && seed.is_none() {
-        return Err(Usage("--round is one of a --seed: expected both".to_owned()));
+impl Means<SelfcheckArgs> for Selfcheck {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        ("timeout", "--time says how long it goes on"),
+        ("memory", "each of its questions may take 256 MiB"),
+        (
+            "model input-format witness buffer-limit",
+            "its inputs are random, and it asks all questions about them",
+        ),
+        ("fail-fast", "it ends after ten inputs on which answers differ"),
+        ("verbose color", "it says what it compared, and what differs"),
+    ];
+
+    fn meant(self) -> Result<SelfcheckArgs, Usage> {
+        let Selfcheck { time, seed, round, threads, output, format, quiet, progress } = self;
+        if round.is_some() && seed.is_none() {
+            return Err(Usage("--round is one of a --seed: expected both".to_owned()));
+        }
+        Ok(SelfcheckArgs {
+            time: time.unwrap_or(Duration::from_secs(60)),
+            seed,
+            round,
+            threads: meant::threads(threads.threads),
+            output: output.unwrap_or_else(|| PathBuf::from("weakspot-selfcheck")),
+            format: format.unwrap_or(OutputFormat::Text),
+            quiet,
+            progress: progress.unwrap_or(When::Auto),
+        })
     }
-    Ok(SelfcheckArgs {
-        time: time.unwrap_or(Duration::from_secs(60)),
-        seed,
-        round,
-        threads: meant::threads(threads.threads),
-        output: output.unwrap_or_else(|| PathBuf::from("weakspot-selfcheck")),
-        format: format.unwrap_or(OutputFormat::Text),
-        quiet,
-        progress: progress.unwrap_or(When::Auto),
-    })
 }

@@ -8,9 +8,9 @@ use weakspot_core::serial::BufferedReads;
 use weakspot_lang::{COptions, Format};
 use weakspot_trace::LogFormat;
 
-use crate::meant::{
-    self, BUFFER_LIMIT, Common, Shared, TSO, Usage, distinct, or, processes, refuse,
-};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, BUFFER_LIMIT, Common, Shared, TSO, distinct, or, processes, refuse};
+use crate::refused::{ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED};
 use crate::typed;
 use crate::values::{InputFormat, Lines, Takes, format_of, lines, sc_or_tso};
 
@@ -48,41 +48,41 @@ leaves it out.",
 pub(crate) struct Serial {
     /// Programs (.weak, .litmus, .txt, .tso, .rmm), or logs: text, JSONL, RAPID's STD or .wslog; `-` is standard input. A folder stands for the programs and logs in it.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// Memory models: sc, tso [default: sc,tso].
     #[arg(long, short, value_name = "MODEL", value_delimiter = ',', value_parser = sc_or_tso)]
-    pub(crate) model: Vec<Model>,
+    model: Vec<Model>,
     /// Programs: what stands on these lines in a thread (in each, if none is named) is one transaction.
     #[arg(long, value_name = "[THREAD:]FIRST[-LAST]", value_parser = lines)]
-    pub(crate) transaction: Vec<Lines>,
+    transaction: Vec<Lines>,
     #[command(flatten)]
-    pub(crate) buffers: typed::Buffers,
+    buffers: typed::Buffers,
     /// Read the inputs as programs in this language, or as logs in this format, whatever their ending.
     #[arg(long, alias = "log-format", value_name = "FORMAT", value_parser = format_of(Takes::ProgramsAndLogs))]
-    pub(crate) input_format: Option<InputFormat>,
+    input_format: Option<InputFormat>,
     /// Put a fence at the end of each transaction, and tell what that buys under TSO.
     #[arg(long)]
-    pub(crate) fence_transactions: bool,
+    fence_transactions: bool,
     /// Traces under TSO: warn if one of the schedules nearby, in which conflicts that TSO cannot turn stay as they are, is not serializable.
     #[arg(long)]
-    pub(crate) predict: bool,
+    predict: bool,
     /// Traces under TSO: tell what the test of the paper says, which also counts what is no execution.
     #[arg(long)]
-    pub(crate) literal: bool,
+    literal: bool,
     /// TSO: which reads of a variable that their thread wrote itself later reads may overtake [default:
     /// exact].
     #[arg(long, value_enum, value_name = "READING")]
-    pub(crate) buffered: Option<Buffered>,
+    buffered: Option<Buffered>,
     #[command(flatten)]
-    pub(crate) processes: typed::Processes,
+    processes: typed::Processes,
     #[command(flatten)]
-    pub(crate) checkpoint: typed::Checkpoint,
+    checkpoint: typed::Checkpoint,
     #[command(flatten)]
-    pub(crate) witness: typed::Witness,
+    witness: typed::Witness,
     #[command(flatten)]
-    pub(crate) threads: typed::Threads,
+    threads: typed::Threads,
     #[command(flatten)]
-    pub(crate) shared: typed::Shared,
+    shared: typed::Shared,
 }
 
 /// Which reads count as reads of the buffer.
@@ -111,79 +111,84 @@ pub struct SerialArgs {
     pub shared: Shared,
 }
 
-pub(super) fn serial(mut typed: Serial) -> Result<SerialArgs, Usage> {
-    let processes = std::mem::take(&mut typed.processes);
-    let kept = std::mem::take(&mut typed.checkpoint);
-    let question = meant::asked(&mut typed, |typed| &mut typed.threads);
-    let kept = meant::answers_checkpoint(kept, &typed.files, &processes, question)?;
-    let sweep = processes::sweep(processes, &typed.files, &typed)?;
-    let Serial {
-        files,
-        model,
-        transaction,
-        buffers,
-        input_format,
-        fence_transactions,
-        predict,
-        literal,
-        buffered,
-        witness,
-        threads,
-        shared,
-        ..
-    } = typed;
-    let model = distinct(or(model, &[Model::Sc, TSO]))?;
-    if model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
-        return Err(Usage(
-            "transactions are asked about under SC and TSO only: expected --model sc, tso or both"
-                .to_owned(),
-        ));
+impl Means<SerialArgs> for Serial {
+    const LACKS: Lacks = &[ANSWERS_GO_OUT, EVERY_QUESTION_IS_ANSWERED];
+
+    fn meant(mut self) -> Result<SerialArgs, Usage> {
+        let processes = std::mem::take(&mut self.processes);
+        let kept = std::mem::take(&mut self.checkpoint);
+        let question = meant::asked(&mut self, |typed| &mut typed.threads);
+        let kept = meant::answers_checkpoint(kept, &self.files, &processes, question)?;
+        let sweep = processes::sweep(processes, &self.files, &self)?;
+        let Serial {
+            files,
+            model,
+            transaction,
+            buffers,
+            input_format,
+            fence_transactions,
+            predict,
+            literal,
+            buffered,
+            witness,
+            threads,
+            shared,
+            ..
+        } = self;
+        let model = distinct(or(model, &[Model::Sc, TSO]))?;
+        if model.iter().any(|model| !matches!(model, Model::Sc | Model::Tso)) {
+            return Err(Usage(
+                "transactions are asked about under SC and TSO only: expected --model sc, tso or both"
+                    .to_owned(),
+            ));
+        }
+        if !model.contains(&TSO) {
+            let fences =
+                [("--fence-transactions", fence_transactions), ("--buffered", buffered.is_some())];
+            refuse(&fences, "makes a difference under TSO only: expected --model tso")?;
+            let traces = [("--predict", predict), ("--literal", literal)];
+            refuse(&traces, "is about traces under TSO: expected --model tso")?;
+        }
+        if fence_transactions {
+            let traces = [("--predict", predict), ("--literal", literal)];
+            refuse(&traces, "is about traces as they are: leave out --fence-transactions")?;
+        }
+        let log_format = input_format.and_then(InputFormat::log);
+        if log_format.is_some() {
+            let of_programs = [
+                ("--transaction", !transaction.is_empty()),
+                ("--buffer-limit", buffers.buffer_limit.is_some()),
+            ];
+            refuse(&of_programs, "is about programs, and --input-format names a format of logs")?;
+        }
+        let is_log =
+            |file: &PathBuf| file.as_os_str() == "-" || LogFormat::from_path(file).is_some();
+        if log_format.is_none() && input_format.is_none() && files.iter().all(is_log) {
+            let of_programs = [("--buffer-limit", buffers.buffer_limit.is_some())];
+            refuse(&of_programs, "is about programs: a log says itself what was buffered")?;
+        }
+        Ok(SerialArgs {
+            files,
+            model,
+            transaction,
+            buffer_limit: buffers.buffer_limit.unwrap_or(BUFFER_LIMIT),
+            language: input_format.and_then(InputFormat::language),
+            log_format,
+            fence_transactions,
+            predict,
+            literal,
+            buffered: match buffered {
+                Some(Buffered::Static) => BufferedReads::Static,
+                Some(Buffered::Exact) | None => BufferedReads::Exact,
+            },
+            shared: Shared {
+                reading: shared.timeout,
+                sweep,
+                checkpoint: kept,
+                ..meant::shared(shared, Some(&threads), Some(witness))?
+            },
+        })
     }
-    if !model.contains(&TSO) {
-        let fences =
-            [("--fence-transactions", fence_transactions), ("--buffered", buffered.is_some())];
-        refuse(&fences, "makes a difference under TSO only: expected --model tso")?;
-        let traces = [("--predict", predict), ("--literal", literal)];
-        refuse(&traces, "is about traces under TSO: expected --model tso")?;
-    }
-    if fence_transactions {
-        let traces = [("--predict", predict), ("--literal", literal)];
-        refuse(&traces, "is about traces as they are: leave out --fence-transactions")?;
-    }
-    let log_format = input_format.and_then(InputFormat::log);
-    if log_format.is_some() {
-        let of_programs = [
-            ("--transaction", !transaction.is_empty()),
-            ("--buffer-limit", buffers.buffer_limit.is_some()),
-        ];
-        refuse(&of_programs, "is about programs, and --input-format names a format of logs")?;
-    }
-    let is_log = |file: &PathBuf| file.as_os_str() == "-" || LogFormat::from_path(file).is_some();
-    if log_format.is_none() && input_format.is_none() && files.iter().all(is_log) {
-        let of_programs = [("--buffer-limit", buffers.buffer_limit.is_some())];
-        refuse(&of_programs, "is about programs: a log says itself what was buffered")?;
-    }
-    Ok(SerialArgs {
-        files,
-        model,
-        transaction,
-        buffer_limit: buffers.buffer_limit.unwrap_or(BUFFER_LIMIT),
-        language: input_format.and_then(InputFormat::language),
-        log_format,
-        fence_transactions,
-        predict,
-        literal,
-        buffered: match buffered {
-            Some(Buffered::Static) => BufferedReads::Static,
-            Some(Buffered::Exact) | None => BufferedReads::Exact,
-        },
-        shared: Shared {
-            reading: shared.timeout,
-            sweep,
-            checkpoint: kept,
-            ..meant::shared(shared, Some(&threads), Some(witness))?
-        },
-    })
 }
 
 impl SerialArgs {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::meant::Usage;
+use crate::list::{Lacks, Means, Usage};
+use crate::refused::NO_SEARCH;
 use crate::values::{duration, size};
 
 /// Ask questions about programs in a browser: a page on this machine, with an editor.
@@ -25,19 +26,19 @@ Exit code: 0, or 2 if the address cannot be used."
 pub(crate) struct Serve {
     /// Programs for the menu, or folders of them.
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// The address to listen at; port 0 is any that is free. All but those of this machine let others in [default: 127.0.0.1:0].
     #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<String>,
+    listen: Option<String>,
     /// Give up on a question after this time [default: 10s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
     /// Give up on a question that needs more memory [default: 1GiB].
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub(crate) memory: Option<u64>,
+    memory: Option<u64>,
     /// How many questions to work on at a time; more are refused [default: 2].
     #[arg(long, short = 'j', value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) threads: Option<u16>,
+    threads: Option<u16>,
 }
 
 #[derive(Debug)]
@@ -49,15 +50,29 @@ pub struct ServeArgs {
     pub threads: usize,
 }
 
-pub(super) fn serve(typed: Serve) -> Result<ServeArgs, Usage> {
-    let Serve { files, listen, timeout, memory, threads } = typed;
-    let listen = listen.unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let bad = || Usage(format!("bad address `{listen}` for --listen: expected 127.0.0.1:8080"));
-    Ok(ServeArgs {
-        files,
-        listen: listen.parse().map_err(|_| bad())?,
-        timeout: timeout.unwrap_or(Duration::from_secs(10)),
-        memory: memory.unwrap_or(1 << 30),
-        threads: threads.map_or(2, usize::from),
-    })
+impl Means<ServeArgs> for Serve {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        (
+            "model input-format witness buffer-limit fail-fast",
+            "what is asked is chosen on the page",
+        ),
+        (
+            "format output quiet verbose color progress",
+            "it prints an address and nothing else: answers are on the page",
+        ),
+    ];
+
+    fn meant(self) -> Result<ServeArgs, Usage> {
+        let Serve { files, listen, timeout, memory, threads } = self;
+        let listen = listen.unwrap_or_else(|| "127.0.0.1:0".to_owned());
+        let bad = || Usage(format!("bad address `{listen}` for --listen: expected 127.0.0.1:8080"));
+        Ok(ServeArgs {
+            files,
+            listen: listen.parse().map_err(|_| bad())?,
+            timeout: timeout.unwrap_or(Duration::from_secs(10)),
+            memory: memory.unwrap_or(1 << 30),
+            threads: threads.map_or(2, usize::from),
+        })
+    }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use weakspot_lang::COptions;
 
-use crate::meant::{self, Usage, refuse};
+use crate::list::{Lacks, Means, Usage};
+use crate::meant::{self, refuse};
+use crate::refused::{ABOUT_OUTPUT, ABOUT_QUESTIONS, NO_SEARCH};
 use crate::typed;
 
 /// Step through a run, in a terminal.
@@ -27,18 +29,18 @@ pub(crate) struct Show {
     /// Answers of --format json, `-` for standard input, of which the first run is shown; or an
     /// input and its witness of --witness; or with --replay a program with its arguments.
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     /// Execute a schedule that `weakspot run` has found once more: its number, or the schedule.
     #[arg(long, value_name = "SCHEDULE")]
-    pub(crate) replay: Option<String>,
+    replay: Option<String>,
     /// With --replay of a schedule that is no number: tso or pso, if it has been found so.
     #[arg(long, value_name = "MODEL")]
-    pub(crate) under: Option<String>,
+    under: Option<String>,
     #[command(flatten)]
-    pub(crate) in_c: typed::InC,
+    in_c: typed::InC,
     /// Draw with ASCII only, as where the locale is not UTF-8.
     #[arg(long)]
-    pub(crate) ascii: bool,
+    ascii: bool,
 }
 
 /// What to step through.
@@ -60,20 +62,31 @@ pub enum Showing {
     Replay { schedule: String, under: Option<String>, program: Vec<PathBuf> },
 }
 
-pub(super) fn show(typed: Show) -> Result<ShowArgs, Usage> {
-    let Show { mut files, replay, under, in_c, ascii } = typed;
-    refuse(&[("--under", under.is_some() && replay.is_none())], "is for --replay SCHEDULE")?;
-    let showing = match (replay, files.len()) {
-        (Some(schedule), _) => Showing::Replay { schedule, under, program: files },
-        (None, 1) => Showing::Answers(files.remove(0)),
-        (None, 2) => {
-            let (input, witness) = (files.remove(0), files.remove(0));
-            Showing::Witness { input, witness, options: meant::in_c(in_c)? }
-        }
-        (None, _) => {
-            let expected = "expected answers in JSON, or an input and its witness";
-            return Err(Usage(format!("too many files: {expected}")));
-        }
-    };
-    Ok(ShowArgs { showing, ascii })
+const ONE_RUN: &str = "it shows one run, in a terminal or as text, and nothing else";
+
+impl Means<ShowArgs> for Show {
+    const LACKS: Lacks = &[
+        NO_SEARCH,
+        (ABOUT_QUESTIONS, "it asks nothing: it shows what was answered"),
+        ("format", ONE_RUN),
+        (ABOUT_OUTPUT, ONE_RUN),
+    ];
+
+    fn meant(self) -> Result<ShowArgs, Usage> {
+        let Show { mut files, replay, under, in_c, ascii } = self;
+        refuse(&[("--under", under.is_some() && replay.is_none())], "is for --replay SCHEDULE")?;
+        let showing = match (replay, files.len()) {
+            (Some(schedule), _) => Showing::Replay { schedule, under, program: files },
+            (None, 1) => Showing::Answers(files.remove(0)),
+            (None, 2) => {
+                let (input, witness) = (files.remove(0), files.remove(0));
+                Showing::Witness { input, witness, options: meant::in_c(in_c)? }
+            }
+            (None, _) => {
+                let expected = "expected answers in JSON, or an input and its witness";
+                return Err(Usage(format!("too many files: {expected}")));
+            }
+        };
+        Ok(ShowArgs { showing, ascii })
+    }
 }

@@ -29,9 +29,21 @@ pub(crate) enum Several {
     Sweep(SweepArgs),
 }
 
+impl Several {
+    /// A question that they answer.
+    pub(crate) fn add_to(self, mut common: Common) -> Common {
+        match self {
+            Several::No => {}
+            Several::Together(at) => return at.add_to(common),
+            Several::Sweep(sweep) => common.shared.sweep = Some(sweep),
+        }
+        common
+    }
+}
+
 impl ProcessArgs {
     /// A question for this process. Only process 0 writes files, and reads what was kept.
-    pub(crate) fn add_to(self, mut common: Common) -> Common {
+    fn add_to(self, mut common: Common) -> Common {
         if self.process > 0 {
             (common.shared.witness, common.shared.report) = (None, None);
             common.shared.checkpoint = None;
