@@ -1,6 +1,7 @@
-//! From the words of the user to what is meant: `typed` is what clap reads, `meant` what a command
-//! gets, with every default and conflict decided, and `refused` the options of the common vocabulary
-//! that a command does not have.
+//! From the words of the user to what is meant. `commands` lists the commands: each is a type of what clap reads and
+//! a type of what is done, every default and conflict decided, in one file; `list` says how they are listed. `typed`
+//! and `meant` are the two for options that commands share, `explore` for real programs, `clients` for random ones.
+//! `refused` has the vocabulary of all commands: what one of them lacks is refused with the reason.
 
 #![expect(
     missing_docs,
@@ -8,10 +9,12 @@
 )]
 
 mod cargo_words;
+mod clients;
+mod commands;
+mod explore;
+mod list;
 mod meant;
 mod refused;
-#[cfg(feature = "shell")]
-mod shell;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -22,11 +25,13 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
+use list::Means;
+
 pub use cargo_words::WITH_VALUE as CARGO_WITH_VALUE;
-pub use meant::*;
-pub use typed::{
-    FenceGoal, HistoryTable, Isolate, MonitorAlgorithm, PendingForm, ProgramOutput,
-    RobustAlgorithm, RunStrategy, SerialTable,
+pub use commands::*;
+pub use explore::{Isolate, ProgramOutput, RunArgs, RunStrategy, SPINS};
+pub use meant::{
+    Bounds, CheckpointArgs, Common, ProcessArgs, Shared, StorageArgs, SweepArgs, Usage,
 };
 pub use values::{InputFormat, Lines, OutputFormat, Replay, When};
 
@@ -46,9 +51,9 @@ pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Command, Stop> 
     let words = helped(cargo_words::sorted(&syntax, words.into_iter().collect()));
     let is_plain = !words.iter().any(|word| word == "--");
     let matches = syntax.clone().try_get_matches_from(words).map_err(Stop::Clap)?;
-    refused::check(&matches).map_err(Stop::Usage)?;
-    let cli = typed::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
-    let mut command = meant::command(cli.command).map_err(Stop::Usage)?;
+    refused::check(&syntax, &matches).map_err(Stop::Usage)?;
+    let cli = commands::Cli::from_arg_matches(&matches).map_err(Stop::Clap)?;
+    let mut command = cli.command.meant().map_err(Stop::Usage)?;
     if let Command::Run(run) = &mut command
         && is_plain
     {
@@ -87,5 +92,5 @@ pub const COMMIT: Option<&str> = option_env!("WEAKSPOT_COMMIT");
 
 /// All commands and options, with those that are refused.
 fn syntax() -> clap::Command {
-    refused::add(typed::Cli::command(), "")
+    commands::Typed::refusing(commands::Cli::command())
 }

@@ -1,15 +1,6 @@
-//! What the words of the user mean: every default and every conflict of options is here. Only what
-//! depends on files (how many there are, what their endings say) is left to the commands.
+//! What is meant by words that several commands share, with their defaults and conflicts.
 
-mod bench;
-mod cluster;
-mod files;
-mod programs;
-mod real;
-mod records;
-mod selfcheck;
-#[cfg(feature = "serve")]
-mod serve;
+pub(crate) mod processes;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,67 +9,9 @@ use std::time::Duration;
 use weakspot_core::{Drain, Model};
 use weakspot_lang::{COptions, Format};
 
-use super::typed;
-use super::values::{InputFormat, OutputFormat, When};
-pub use bench::*;
-pub use cluster::*;
-pub use files::*;
-pub use programs::*;
-pub use real::*;
-pub use records::*;
-pub use selfcheck::*;
-#[cfg(feature = "serve")]
-pub use serve::*;
-
-/// What is to be done.
-#[derive(Debug)]
-pub enum Command {
-    Litmus(LitmusArgs),
-    Reach(ReachArgs),
-    Robust(RobustArgs),
-    Fence(FenceArgs),
-    Monitor(MonitorArgs),
-    Serial(SerialArgs),
-    History(HistoryCheckArgs),
-    Certify(CertifyArgs),
-    Compare(CompareArgs),
-    #[cfg(feature = "show")]
-    Show(ShowArgs),
-    Print(PrintArgs),
-    Convert(ConvertArgs),
-    GenFamily(FamilyArgs),
-    GenLitmus(CycleArgs),
-    GenHistory(HistoryArgs),
-    Record(RecordArgs),
-    Run(RunProgramArgs),
-    CargoTest(CargoTestArgs),
-    CargoRun(CargoRunArgs),
-    Cc(CompilerArgs),
-    Cxx(CompilerArgs),
-    Selfcheck(SelfcheckArgs),
-    #[cfg(feature = "serve")]
-    Serve(ServeArgs),
-    ClusterLocal(LocalArgs),
-    BenchLitmus(OutputFormat, Duration),
-    BenchPrograms(ProgramsArgs),
-    BenchMonitor(BenchMonitorArgs),
-    BenchHistory(BenchHistoryArgs),
-    BenchSerial(BenchSerialArgs),
-    BenchReal(BenchRealArgs),
-    HistoryCell {
-        task: String,
-        timeout: Duration,
-    },
-    Cell {
-        program: String,
-        question: String,
-        timeout: Duration,
-    },
-    /// To print this.
-    Completions(Vec<u8>),
-    /// Pages by the names of their files, and the folder for them.
-    Man(Vec<(String, Vec<u8>)>, PathBuf),
-}
+use crate::typed;
+use crate::values::{InputFormat, OutputFormat, When};
+pub use processes::{ProcessArgs, SweepArgs};
 
 /// What does not go together, and what was expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,60 +24,6 @@ impl fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
-
-/// What is meant by what was typed.
-pub(crate) fn command(typed: typed::Command) -> Result<Command, Usage> {
-    use typed::{Bench, Cargo, Command as Typed, Gen};
-    Ok(match typed {
-        Typed::Litmus(typed) => Command::Litmus(programs::litmus(typed)?),
-        Typed::Reach(typed) => Command::Reach(programs::reach(typed)?),
-        Typed::Robust(typed) => Command::Robust(programs::robust(typed)?),
-        Typed::Fence(typed) => Command::Fence(programs::fence(typed)?),
-        Typed::Monitor(typed) => Command::Monitor(records::monitor(typed)?),
-        Typed::Serial(typed) => Command::Serial(records::serial(typed)?),
-        Typed::History(typed) => Command::History(records::history(typed)?),
-        Typed::Certify(typed) => Command::Certify(files::certify(typed)?),
-        Typed::Compare(typed) => Command::Compare(files::compare(typed)),
-        #[cfg(feature = "show")]
-        Typed::Show(typed) => Command::Show(files::show(typed)?),
-        Typed::Print(typed) => Command::Print(files::print(typed)),
-        Typed::Convert(typed) => Command::Convert(files::convert(typed)?),
-        Typed::Gen(Gen::Family(typed)) => Command::GenFamily(files::family(typed)?),
-        Typed::Gen(Gen::Litmus(typed)) => Command::GenLitmus(files::litmus_of_cycle(typed)?),
-        Typed::Gen(Gen::History(typed)) => Command::GenHistory(files::history(typed)?),
-        Typed::Record(typed) => Command::Record(files::record(typed)?),
-        Typed::Run(typed) => Command::Run(real::run(typed)?),
-        Typed::Cargo(Cargo::Test(typed)) => Command::CargoTest(real::cargo_test(typed)?),
-        Typed::Cargo(Cargo::Run(typed)) => Command::CargoRun(real::cargo_run(typed)?),
-        Typed::Cc(typed) => Command::Cc(CompilerArgs { args: typed.args }),
-        Typed::Cxx(typed) => Command::Cxx(CompilerArgs { args: typed.args }),
-        Typed::Selfcheck(typed) => Command::Selfcheck(selfcheck::selfcheck(typed)?),
-        #[cfg(feature = "serve")]
-        Typed::Serve(typed) => Command::Serve(serve::serve(typed)?),
-        Typed::Cluster(typed::Cluster::Local(typed)) => {
-            Command::ClusterLocal(cluster::local(typed)?)
-        }
-        Typed::Bench(Bench::Litmus(typed)) => {
-            let (format, timeout) = bench::litmus(&typed);
-            Command::BenchLitmus(format, timeout)
-        }
-        Typed::Bench(Bench::Programs(typed)) => Command::BenchPrograms(bench::programs(typed)?),
-        Typed::Bench(Bench::Monitor(typed)) => Command::BenchMonitor(bench::monitor(typed)),
-        Typed::Bench(Bench::History(typed)) => Command::BenchHistory(bench::history(typed)?),
-        Typed::Bench(Bench::Serial(typed)) => Command::BenchSerial(bench::serial(typed)?),
-        Typed::Bench(Bench::Real(typed)) => Command::BenchReal(bench::real(&typed)),
-        Typed::Bench(Bench::HistoryCell { task, timeout }) => {
-            Command::HistoryCell { task, timeout }
-        }
-        Typed::Bench(Bench::Cell { program, question, timeout }) => {
-            Command::Cell { program, question, timeout }
-        }
-        #[cfg(feature = "shell")]
-        Typed::Completions { shell } => Command::Completions(crate::shell::completions(shell)),
-        #[cfg(feature = "shell")]
-        Typed::Man { folder } => Command::Man(crate::shell::man_pages(), folder),
-    })
-}
 
 /// What all questions about programs share.
 #[derive(Clone, Debug)]
@@ -222,14 +101,26 @@ impl Shared {
     }
 }
 
-const TSO: Model = Model::Tso;
-const PSO: Model = Model::Pso(Drain::All);
-const TIMEOUT: Duration = Duration::from_secs(60);
-const MEMORY: u64 = 4 << 30;
-const BUFFER_LIMIT: usize = 1024;
+/// What one answer may take, and how it looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub timeout: Duration,
+    pub memory: u64,
+    pub color: When,
+}
+
+pub(crate) const TSO: Model = Model::Tso;
+
+pub(crate) const PSO: Model = Model::Pso(Drain::All);
+
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(crate) const MEMORY: u64 = 4 << 30;
+
+pub(crate) const BUFFER_LIMIT: usize = 1024;
 
 /// A question about a program, under these models unless others were typed.
-fn common(
+pub(crate) fn common(
     typed: typed::Common,
     models: &[Model],
     buffers: Option<&typed::Buffers>,
@@ -248,12 +139,12 @@ fn common(
 }
 
 /// What programs in C are compiled with.
-fn in_c(typed: typed::InC) -> Result<COptions, Usage> {
+pub(crate) fn in_c(typed: typed::InC) -> Result<COptions, Usage> {
     let typed::InC { define, undefine, include } = typed;
     COptions::new(&define, &undefine, include).map_err(Usage)
 }
 
-fn shared(
+pub(crate) fn shared(
     typed: typed::Shared,
     threads: Option<&typed::Threads>,
     witness: Option<typed::Witness>,
@@ -278,9 +169,20 @@ fn shared(
     })
 }
 
+pub(crate) fn bounds(typed: &typed::Bounds) -> Bounds {
+    Bounds {
+        timeout: typed.timeout.unwrap_or(TIMEOUT),
+        memory: typed.memory.unwrap_or(MEMORY),
+        color: typed.color.unwrap_or(When::Auto),
+    }
+}
+
 /// What was typed of a question that may be kept, apart from what its answers do not depend on. `threads` is where
 /// the number of threads stands.
-fn asked<T: fmt::Debug>(typed: &mut T, threads: fn(&mut T) -> &mut typed::Threads) -> String {
+pub(crate) fn asked<T: fmt::Debug>(
+    typed: &mut T,
+    threads: fn(&mut T) -> &mut typed::Threads,
+) -> String {
     let number = threads(typed).threads.take();
     let text = format!("{typed:?}");
     threads(typed).threads = number;
@@ -288,29 +190,33 @@ fn asked<T: fmt::Debug>(typed: &mut T, threads: fn(&mut T) -> &mut typed::Thread
 }
 
 /// What is kept: the search for the answer about one file, or the answers about several. `question` is what was typed.
-fn checkpoint(
+pub(crate) fn checkpoint(
     typed: typed::Checkpoint,
     files: &[PathBuf],
     processes: &typed::Processes,
     question: String,
 ) -> Result<Option<CheckpointArgs>, Usage> {
-    let typed::Checkpoint { checkpoint, resume } = typed;
-    if checkpoint.is_none() && resume.is_none() {
-        return Ok(None);
-    }
     let is_one = matches!(files, [file] if !file.is_dir());
-    if processes.hosts.is_some() && !is_one {
+    let is_typed = typed.checkpoint.is_some() || typed.resume.is_some();
+    if is_typed && processes.hosts.is_some() && !is_one {
         return Err(one_process());
     }
-    Ok(Some(CheckpointArgs {
-        write: file("--checkpoint", checkpoint)?,
-        resume: file("--resume", resume)?,
-        answers: (!is_one).then_some(question),
-    }))
+    kept(typed, (!is_one).then_some(question))
+}
+
+/// What is kept, if anything: a search, or the answers to a question.
+pub(crate) fn kept(
+    typed: typed::Checkpoint,
+    answers: Option<String>,
+) -> Result<Option<CheckpointArgs>, Usage> {
+    let write = file("--checkpoint", typed.checkpoint)?;
+    let resume = file("--resume", typed.resume)?;
+    let is_typed = write.is_some() || resume.is_some();
+    Ok(is_typed.then_some(CheckpointArgs { write, resume, answers }))
 }
 
 /// Several processes keep the search that they do together, and nothing else.
-fn one_process() -> Usage {
+pub(crate) fn one_process() -> Usage {
     Usage(
         "of several processes the search of `reach` or `robust` for one file can be kept: answers to --checkpoint \
          and --resume come from one process, without --hosts"
@@ -318,18 +224,17 @@ fn one_process() -> Usage {
     )
 }
 
-/// The same for the exploration of a real program.
-fn checkpoint_of_run(typed: typed::Checkpoint) -> Result<Option<CheckpointArgs>, Usage> {
-    let typed::Checkpoint { checkpoint, resume } = typed;
-    if checkpoint.is_none() && resume.is_none() {
-        return Ok(None);
-    }
-    let (write, resume) = (file("--checkpoint", checkpoint)?, file("--resume", resume)?);
-    Ok(Some(CheckpointArgs { write, resume, answers: None }))
+/// Of one file, one search is kept.
+pub(crate) fn one_model() -> Usage {
+    Usage(
+        "of one file the search under one model can be kept: --checkpoint and --resume expect --model sc, \
+         tso or another"
+            .to_owned(),
+    )
 }
 
 /// The same for what was recorded, of which only answers are kept.
-fn answers_checkpoint(
+pub(crate) fn answers_checkpoint(
     typed: typed::Checkpoint,
     files: &[PathBuf],
     processes: &typed::Processes,
@@ -347,7 +252,10 @@ fn answers_checkpoint(
 }
 
 /// How the search takes less memory, where it can: one process, from its beginning to its end.
-fn storage(typed: typed::Storage, common: &Common) -> Result<Option<StorageArgs>, Usage> {
+pub(crate) fn storage(
+    typed: typed::Storage,
+    common: &Common,
+) -> Result<Option<StorageArgs>, Usage> {
     let Shared { checkpoint, sweep, witness, .. } = &common.shared;
     let (option, storage) = match typed {
         typed::Storage { hash_compact: Some(_), disk: Some(_) } => {
@@ -375,23 +283,23 @@ fn storage(typed: typed::Storage, common: &Common) -> Result<Option<StorageArgs>
 }
 
 /// Refuses a table where there is none.
-fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
+pub(crate) fn refuse_csv(shared: &Shared) -> Result<(), Usage> {
     let why = "is for tables, the rows of `weakspot bench` and the summary of many files, and there \
                is none here; expected --format text or json";
     refuse(&[(&format!("--format {}", shared.format), shared.format.is_table())], why)
 }
 
 /// How many threads: one per processor unless the user says otherwise.
-fn threads(typed: Option<u16>) -> usize {
+pub(crate) fn threads(typed: Option<u16>) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     typed.map_or_else(processors, usize::from)
 }
 
-fn or<T: Clone>(typed: Vec<T>, default: &[T]) -> Vec<T> {
+pub(crate) fn or<T: Clone>(typed: Vec<T>, default: &[T]) -> Vec<T> {
     if typed.is_empty() { default.to_vec() } else { typed }
 }
 
-fn distinct<M: Ord + Copy>(models: Vec<M>) -> Result<Vec<M>, Usage> {
+pub(crate) fn distinct<M: Ord + Copy>(models: Vec<M>) -> Result<Vec<M>, Usage> {
     let mut sorted = models.clone();
     sorted.sort_unstable();
     sorted.dedup();
@@ -402,7 +310,7 @@ fn distinct<M: Ord + Copy>(models: Vec<M>) -> Result<Vec<M>, Usage> {
 }
 
 /// The name of a file beside the answer, which goes to standard output.
-fn file(option: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, Usage> {
+pub(crate) fn file(option: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, Usage> {
     match path {
         Some(path) if path.as_os_str() == "-" => Err(Usage(format!(
             "{option} takes the name of a file, not `-`: standard output is for the answer"
@@ -412,7 +320,7 @@ fn file(option: &str, path: Option<PathBuf>) -> Result<Option<PathBuf>, Usage> {
 }
 
 /// Refuses `options` where they do nothing: each with whether it was typed.
-fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Usage> {
+pub(crate) fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Usage> {
     match options.iter().find(|(_, is_typed)| *is_typed) {
         Some((option, _)) => Err(Usage(format!("{option} {why}"))),
         None => Ok(()),

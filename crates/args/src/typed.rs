@@ -1,99 +1,14 @@
-//! What may be typed: nothing here has a default or a conflict, see [`super::meant`]. A test holds
-//! the defaults that the help texts name against the real ones.
-
-mod bench;
-mod cluster;
-mod files;
-mod programs;
-mod real;
-mod records;
-mod selfcheck;
-#[cfg(feature = "serve")]
-mod serve;
+//! What may be typed for more than one command. Nothing here has a default or a conflict, see [`super::meant`].
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::Args;
 use weakspot_core::Model;
 
-use super::values::{
+use crate::values::{
     InputFormat, OutputFormat, Takes, When, common, duration, format_of, model, size,
 };
-pub use bench::*;
-pub(crate) use cluster::*;
-pub(crate) use files::*;
-pub use programs::*;
-pub use real::*;
-pub use records::*;
-pub(crate) use selfcheck::*;
-#[cfg(feature = "serve")]
-pub(crate) use serve::*;
-
-/// What does a memory weaker than sequential consistency do to concurrent code, and where?
-#[derive(Debug, Parser)]
-#[command(name = "weakspot", version = crate::VERSION, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "\
-Example:
-  weakspot litmus --model tso --show corpus/litmus/SB.litmus
-
-Exit code: 0 every question asked holds; 1 at least one is violated; 2 bad input
-or usage; 3 no violation, but at least one question was given up at a limit.")]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-/// The questions.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Litmus(Litmus),
-    Reach(Reach),
-    Robust(Robust),
-    Fence(Fence),
-    Monitor(Monitor),
-    Serial(Serial),
-    History(History),
-    Certify(Certify),
-    Compare(Compare),
-    #[cfg(feature = "show")]
-    Show(Show),
-    Print(Print),
-    Convert(Convert),
-    #[command(subcommand)]
-    Gen(Gen),
-    Record(Record),
-    Run(Run),
-    #[command(subcommand)]
-    Cargo(Cargo),
-    Cc(Compiler),
-    /// Compile C++ so that `weakspot run` can control it: takes the arguments of g++ or clang++.
-    #[command(name = "c++")]
-    Cxx(Compiler),
-    Selfcheck(Selfcheck),
-    #[cfg(feature = "serve")]
-    Serve(Serve),
-    #[command(subcommand)]
-    Cluster(Cluster),
-    #[command(subcommand)]
-    Bench(Bench),
-    /// Print what completes command lines in a shell.
-    #[cfg(feature = "shell")]
-    #[command(before_help = "\
-Example:
-  source <(weakspot completions bash)")]
-    Completions {
-        /// Which shell.
-        shell: clap_complete::Shell,
-    },
-    /// Write a man page for each command to a folder.
-    #[cfg(feature = "shell")]
-    #[command(hide = true)]
-    Man {
-        /// Where they go.
-        folder: PathBuf,
-    },
-}
 
 /// Options that all questions about programs share.
 #[derive(Clone, Debug, Args)]
@@ -212,3 +127,35 @@ pub(crate) struct Shared {
     #[arg(long)]
     pub(crate) ascii: bool,
 }
+
+/// For one search, or many files, and several processes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Processes {
+    /// Answer together with other processes: a file with a line HOST:PORT for each.
+    #[arg(long, value_name = "FILE", help_heading = "Several processes")]
+    pub(crate) hosts: Option<PathBuf>,
+    /// Which of them this is, from 0 on; process 0 prints the answer.
+    #[arg(long, value_name = "N", help_heading = "Several processes")]
+    pub(crate) process: Option<u16>,
+    /// A file with what they know each other by, which only its owner may read.
+    #[arg(long, value_name = "FILE", help_heading = "Several processes")]
+    pub(crate) token: Option<PathBuf>,
+}
+
+/// For commands that read one file and say one thing about it.
+#[derive(Debug, Args)]
+pub(crate) struct Bounds {
+    /// Give up after this time [default: 60s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Give up when more memory than this is needed [default: 4GiB].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Colours in messages; NO_COLOR is heeded, too [default: auto].
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) color: Option<When>,
+}
+
+/// What --threads is for where one file is searched by several.
+pub(crate) const SEARCHING_THREADS: &str = "How many files to work on at a time, or, with one file, how many \
+threads search; by default one per processor";

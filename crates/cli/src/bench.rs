@@ -1,20 +1,20 @@
 //! `weakspot bench`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::Result;
 use weakspot_bench::{Interrupted, Measured, Tables};
 use weakspot_report::plot_svg;
 
 use crate::args::{
-    BenchFormat, BenchHistoryArgs, BenchMonitorArgs, BenchSerialArgs, ProgramsArgs, When,
+    BenchFormat, BenchHistoryArgs, BenchLitmusArgs, BenchMonitorArgs, BenchSerialArgs, Cell,
+    HistoryCell, ProgramsArgs, When,
 };
 use weakspot_jobs::exit::Exit;
 use weakspot_jobs::{interrupt, output, terminal};
 
-pub(crate) fn litmus(format: BenchFormat, timeout: Duration) -> Result<Exit> {
-    rows(format, |tables| weakspot_bench::litmus(timeout, tables))
+pub(crate) fn litmus(args: &BenchLitmusArgs) -> Result<Exit> {
+    rows(args.format, |tables| weakspot_bench::litmus(args.timeout, tables))
 }
 
 pub(crate) fn programs(args: &ProgramsArgs) -> Result<Exit> {
@@ -39,9 +39,15 @@ pub(crate) fn real(args: &crate::args::BenchRealArgs) -> Result<Exit> {
 }
 
 /// What a process that measures says to the one that started it.
-pub(crate) fn cell(text: &str) -> Exit {
-    print!("{text}");
-    Exit::Holds
+pub(crate) fn history_cell(args: &HistoryCell) -> Result<Exit> {
+    print!("{}", weakspot_bench::history_cell(&args.task, args.timeout)?);
+    Ok(Exit::Holds)
+}
+
+/// The same for a cell of the table of programs.
+pub(crate) fn cell(args: &Cell) -> Result<Exit> {
+    print!("{}", weakspot_bench::cell(&args.program, &args.question, args.timeout)?);
+    Ok(Exit::Holds)
 }
 
 fn rows(format: BenchFormat, measure: impl FnOnce(&mut Tables<'_>) -> Result<()>) -> Result<Exit> {

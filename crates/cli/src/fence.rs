@@ -30,7 +30,7 @@ pub(crate) fn run(args: &FenceArgs) -> Result<Exit> {
     if args.output.is_some() && inputs.len() > 1 {
         bail!("--output takes one file and one model");
     }
-    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let limits = pool::limits_among(common, &inputs);
     let (exit, _) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     Ok(exit)
 }

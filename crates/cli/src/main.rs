@@ -31,7 +31,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use weakspot_args as args;
-use weakspot_args::{Command, Stop};
+#[cfg(feature = "real")]
+use weakspot_args::CargoCommand;
+use weakspot_args::{BenchCommand, ClusterCommand, Command, GenCommand, Stop};
 #[cfg(feature = "real")]
 use weakspot_build::Language;
 use weakspot_jobs::exit::Exit;
@@ -98,45 +100,44 @@ fn main() -> ExitCode {
         Command::Show(args) => show::run(&args),
         Command::Print(args) => print::run(args),
         Command::Convert(args) => convert::run(&args),
-        Command::GenFamily(args) => generate::family(&args),
-        Command::GenLitmus(args) => generate::litmus(&args),
-        Command::GenHistory(args) => within::written(move || generate::history(&args)),
+        Command::Gen(GenCommand::Family(args)) => generate::family(&args),
+        Command::Gen(GenCommand::Litmus(args)) => generate::litmus(&args),
+        Command::Gen(GenCommand::History(args)) => {
+            within::written(move || generate::history(&args))
+        }
         Command::Record(args) => within::written(move || record::run(&args)),
         #[cfg(feature = "real")]
         Command::Run(args) => real::run::run(&args),
         #[cfg(feature = "real")]
-        Command::CargoTest(args) => real::cargo::test(&args),
+        Command::Cargo(CargoCommand::Test(args)) => real::cargo::test(&args),
         #[cfg(feature = "real")]
-        Command::CargoRun(args) => real::cargo::run(&args),
+        Command::Cargo(CargoCommand::Run(args)) => real::cargo::run(&args),
         #[cfg(not(feature = "real"))]
         Command::Cc(_)
         | Command::Cxx(_)
         | Command::Run(_)
-        | Command::CargoTest(_)
-        | Command::CargoRun(_)
-        | Command::BenchReal(_) => Err(anyhow::anyhow!(RUNS_NONE)),
+        | Command::Cargo(_)
+        | Command::Bench(BenchCommand::Real(_)) => Err(anyhow::anyhow!(RUNS_NONE)),
         Command::Selfcheck(args) => selfcheck::run(&args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
-        Command::ClusterLocal(args) => cluster::run(&args),
-        Command::BenchLitmus(format, timeout) => bench::litmus(format, timeout),
-        Command::BenchPrograms(args) => bench::programs(&args),
-        Command::BenchMonitor(args) => bench::monitor(&args),
-        Command::BenchHistory(args) => bench::history(&args),
-        Command::BenchSerial(args) => bench::serial(&args),
+        Command::Cluster(ClusterCommand::Local(args)) => cluster::run(&args),
+        Command::Bench(BenchCommand::Litmus(args)) => bench::litmus(&args),
+        Command::Bench(BenchCommand::Programs(args)) => bench::programs(&args),
+        Command::Bench(BenchCommand::Monitor(args)) => bench::monitor(&args),
+        Command::Bench(BenchCommand::History(args)) => bench::history(&args),
+        Command::Bench(BenchCommand::Serial(args)) => bench::serial(&args),
         #[cfg(feature = "real")]
-        Command::BenchReal(args) => bench::real(&args),
-        Command::HistoryCell { task, timeout } => {
-            weakspot_bench::history_cell(&task, timeout).map(|text| bench::cell(&text))
-        }
-        Command::Cell { program, question, timeout } => {
-            weakspot_bench::cell(&program, &question, timeout).map(|text| bench::cell(&text))
-        }
-        Command::Completions(text) => {
-            print!("{}", String::from_utf8_lossy(&text));
+        Command::Bench(BenchCommand::Real(args)) => bench::real(&args),
+        Command::Bench(BenchCommand::HistoryCell(args)) => bench::history_cell(&args),
+        Command::Bench(BenchCommand::Cell(args)) => bench::cell(&args),
+        #[cfg(feature = "shell")]
+        Command::Completions(args) => {
+            print!("{}", String::from_utf8_lossy(&args.text));
             Ok(Exit::Holds)
         }
-        Command::Man(pages, folder) => output::write_all(&pages, &folder).map(|()| Exit::Holds),
+        #[cfg(feature = "shell")]
+        Command::Man(args) => output::write_all(&args.pages, &args.folder).map(|()| Exit::Holds),
     };
     match result {
         Ok(exit) => exit.into(),

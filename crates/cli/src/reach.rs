@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, (common.language, &common.options), &CHECKED_ENDINGS)?;
     pool::check(common, &inputs)?;
-    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let limits = pool::limits_among(common, &inputs);
     let (exit, results) =
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };

@@ -412,11 +412,6 @@ pub fn working() -> u64 {
     WORKING.load(Ordering::Relaxed)
 }
 
-/// How many threads may work on one search: all of them if there is one input, else one.
-pub fn workers(common: &Common, inputs: usize) -> usize {
-    if inputs == 1 { common.shared.threads } else { 1 }
-}
-
 /// Refuses options that do not go with these inputs.
 pub fn check<P: AsRef<Path>>(common: &Common, inputs: &[P]) -> Result<()> {
     check_models(&common.shared, inputs, &common.model)
@@ -434,6 +429,12 @@ pub fn check_models<P: AsRef<Path>, M>(shared: &Shared, inputs: &[P], models: &[
 /// The limits that the user set.
 pub fn limits(common: &Common) -> Limits {
     Limits { buffer: common.buffer_limit, ..limits_of(&common.shared) }
+}
+
+/// The same where threads may work on one search: all of them if there is one input.
+pub fn limits_among<P>(common: &Common, inputs: &[P]) -> Limits {
+    let workers = if inputs.len() == 1 { common.shared.threads } else { 1 };
+    Limits { workers, ..limits(common) }
 }
 
 /// The same where there are no buffers.

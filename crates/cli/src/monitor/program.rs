@@ -29,7 +29,7 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     let common = &args.common;
     let inputs = expand(&args.files, common.language, &PROGRAM_ENDINGS)?;
     pool::check(common, &inputs)?;
-    let limits = Limits { workers: pool::workers(common, inputs.len()), ..pool::limits(common) };
+    let limits = pool::limits_among(common, &inputs);
     let (exit, answers) = pool::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     if common.shared.format == OutputFormat::Text {
         let rows: Vec<MonitorRow> = answers.iter().filter_map(|t| t.row.clone()).collect();

@@ -51,8 +51,7 @@ impl<'a> Asked<'a> {
             );
         }
         let common = args.of_programs();
-        let limits = pool::limits(&common);
-        let limits = Limits { workers: pool::workers(&common, inputs.len()), ..limits };
+        let limits = pool::limits_among(&common, inputs);
         Ok(Asked { args, common, limits })
     }
 

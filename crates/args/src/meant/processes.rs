@@ -1,10 +1,9 @@
 //! What is meant for several processes.
 
-use std::ffi::OsString;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-use super::{Command, Common, Usage, refuse};
+use super::{Common, Usage, refuse};
 use crate::typed;
 
 /// Which process of which this one is.
@@ -24,15 +23,27 @@ pub struct SweepArgs {
 }
 
 /// Who answers, if that is more than one process: together for one file, or each for some of many.
-pub(super) enum Several {
+pub(crate) enum Several {
     No,
     Together(ProcessArgs),
     Sweep(SweepArgs),
 }
 
+impl Several {
+    /// A question that they answer.
+    pub(crate) fn add_to(self, mut common: Common) -> Common {
+        match self {
+            Several::No => {}
+            Several::Together(at) => return at.add_to(common),
+            Several::Sweep(sweep) => common.shared.sweep = Some(sweep),
+        }
+        common
+    }
+}
+
 impl ProcessArgs {
     /// A question for this process. Only process 0 writes files, and reads what was kept.
-    pub(super) fn add_to(self, mut common: Common) -> Common {
+    fn add_to(self, mut common: Common) -> Common {
         if self.process > 0 {
             (common.shared.witness, common.shared.report) = (None, None);
             common.shared.checkpoint = None;
@@ -41,14 +52,7 @@ impl ProcessArgs {
     }
 }
 
-#[derive(Debug)]
-pub struct LocalArgs {
-    pub processes: usize,
-    /// The question, without the options that make one search of it.
-    pub question: Vec<OsString>,
-}
-
-pub(super) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, Usage> {
+pub(crate) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, Usage> {
     match typed {
         typed::Processes { hosts: Some(hosts), process: Some(process), token: Some(token) } => {
             Ok(Some(ProcessArgs { hosts, process: process.into(), token }))
@@ -67,7 +71,7 @@ pub(super) fn processes(typed: typed::Processes) -> Result<Option<ProcessArgs>, 
 }
 
 /// What is typed of a question that several processes can search for together, if it is about one file.
-pub(super) fn several(
+pub(crate) fn several(
     processes: typed::Processes,
     files: &[PathBuf],
     question: &dyn Debug,
@@ -81,7 +85,7 @@ pub(super) fn several(
 }
 
 /// The same for questions that each process answers alone.
-pub(super) fn sweep(
+pub(crate) fn sweep(
     processes: typed::Processes,
     files: &[PathBuf],
     question: &dyn Debug,
@@ -96,52 +100,4 @@ fn spread(at: ProcessArgs, files: &[PathBuf], question: &dyn Debug) -> Result<Sw
     Ok(SweepArgs { at, question: format!("{question:?}") })
 }
 
-const ONE_READER: &str = "is for one process: save standard input to a file first";
-
-pub(super) fn local(typed: typed::Local) -> Result<LocalArgs, Usage> {
-    let typed::Local { processes, mut question } = typed;
-    refuse(&[("the input `-`", question.iter().any(|word| word == "-"))], ONE_READER)?;
-    // Mistakes are told once, not by each process.
-    let words = question.iter().cloned();
-    let joined = ["--hosts", "hosts.txt", "--process", "0", "--token", "token"];
-    let words = std::iter::once("weakspot".into()).chain(words);
-    let of_process = crate::read(words.chain(joined.map(OsString::from)));
-    match of_process {
-        Ok(
-            Command::Litmus(_)
-            | Command::Reach(_)
-            | Command::Robust(_)
-            | Command::Monitor(_)
-            | Command::Serial(_)
-            | Command::History(_),
-        ) => {}
-        Err(crate::Stop::Usage(usage)) => return Err(usage),
-        _ => {
-            let line: Vec<_> = question.iter().map(|word| word.to_string_lossy()).collect();
-            let expected = match &*line[0] {
-                "run" | "cargo" => {
-                    "a real program is built and run where it is asked about, with -j for all \
-                     processors; expected `litmus`, `reach`, `robust`, `monitor`, `serial` or \
-                     `history` with several files"
-                }
-                _ => {
-                    "expected `reach --model sc FILE` or `robust --model tso FILE`, or `litmus`, \
-                     `reach`, `robust`, `monitor`, `serial` or `history` with several files"
-                }
-            };
-            return Err(Usage(format!(
-                "no question for several processes: `{}`; {expected}",
-                line.join(" ")
-            )));
-        }
-    }
-    let is_threads = |word: &OsString| {
-        let word = word.to_string_lossy();
-        word.starts_with("-j") || word.starts_with("--threads")
-    };
-    if !question.iter().any(is_threads) {
-        let each = (super::threads(None) / usize::from(processes)).max(1);
-        question.push(format!("--threads={each}").into());
-    }
-    Ok(LocalArgs { processes: processes.into(), question })
-}
+pub(crate) const ONE_READER: &str = "is for one process: save standard input to a file first";

@@ -1,41 +1,33 @@
-//! What may be typed for `weakspot bench`.
+//! `weakspot bench`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
-use super::super::values::{OutputFormat, duration, rows};
+use crate::list::{Lacks, Means, Usage, commands};
+use crate::meant::{file, or, refuse};
+use crate::refused::{ABOUT_KEEPING, ABOUT_QUESTIONS};
+use crate::values::{OutputFormat, duration, rows};
 
-/// Measure how long the searches take.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bench {
-    Litmus(BenchLitmus),
-    Programs(BenchPrograms),
-    Monitor(BenchMonitor),
-    History(BenchHistory),
-    Serial(BenchSerial),
-    Real(BenchReal),
-    /// One cell of the tables of histories, in a process of its own.
-    #[command(hide = true)]
-    HistoryCell {
-        /// What to measure.
-        task: String,
-        /// When to give up.
-        #[arg(long, value_parser = duration)]
-        timeout: Duration,
-    },
-    /// One cell of the table of programs, in a process of its own.
-    #[command(hide = true)]
-    Cell {
-        /// The program.
-        program: String,
-        /// The question.
-        question: String,
-        /// When to give up.
-        #[arg(long, value_parser = duration)]
-        timeout: Duration,
-    },
+commands! {
+    /// Measure how long the searches take.
+    Bench => BenchCommand lacks &[
+        (ABOUT_KEEPING, "it measures what searches take from their beginning"),
+        ("memory", "each measurement may take 4 GiB"),
+        (ABOUT_QUESTIONS, "it measures the questions that are in its tables"),
+        ("output input-format", "its inputs are its own, and tables go to standard output"),
+        ("quiet verbose color progress", "it prints its tables row by row, and in a terminal what it measures now",
+        ),
+    ];
+    Litmus(BenchLitmus => BenchLitmusArgs),
+    Programs(BenchPrograms => ProgramsArgs),
+    Monitor(BenchMonitor => BenchMonitorArgs),
+    History(BenchHistory => BenchHistoryArgs),
+    Serial(BenchSerial => BenchSerialArgs),
+    Real(BenchReal => BenchRealArgs),
+    HistoryCell(HistoryCell => HistoryCell),
+    Cell(Cell => Cell),
 }
 
 /// Families of litmus tests whose size grows, both searches side by side.
@@ -47,10 +39,23 @@ Example:
 pub(crate) struct BenchLitmus {
     /// Leave a cell of the table out when its search takes longer than this [default: 20s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct BenchLitmusArgs {
+    pub timeout: Duration,
+    pub format: OutputFormat,
+}
+
+impl Means<BenchLitmusArgs> for BenchLitmus {
+    fn meant(self) -> Result<BenchLitmusArgs, Usage> {
+        let timeout = self.timeout.unwrap_or(Duration::from_secs(20));
+        Ok(BenchLitmusArgs { timeout, format: format(self.format) })
+    }
 }
 
 /// Programs and families of programs: every algorithm side by side.
@@ -68,16 +73,34 @@ memory are its own. `weakspot gen family --list` tells about the families."
 pub(crate) struct BenchPrograms {
     /// Only these programs and families; all if none is named.
     #[arg(value_name = "NAME")]
-    pub(crate) programs: Vec<String>,
+    programs: Vec<String>,
     /// Give up on a question after this time [default: 20s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) svg: Option<PathBuf>,
+    svg: Option<PathBuf>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct ProgramsArgs {
+    /// All if none is named.
+    pub programs: Vec<String>,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
+}
+
+impl Means<ProgramsArgs> for BenchPrograms {
+    fn meant(self) -> Result<ProgramsArgs, Usage> {
+        let BenchPrograms { programs, timeout, svg, format } = self;
+        let timeout = timeout.unwrap_or(Duration::from_secs(20));
+        let svg = file("--svg", svg)?;
+        Ok(ProgramsArgs { programs, timeout, svg, format: self::format(format) })
+    }
 }
 
 /// The monitors on random logs: events per processor second.
@@ -90,20 +113,44 @@ pub(crate) struct BenchMonitor {
     /// How many threads the logs have [default: 2,4,8,16,64].
     #[arg(long, value_name = "P", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) processes: Vec<u16>,
+    processes: Vec<u16>,
     /// How many addresses [default: 1000,1000000].
     #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    pub(crate) addresses: Vec<u32>,
+    addresses: Vec<u32>,
     /// How many events each log has [default: 4000000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) events: Option<u32>,
+    events: Option<u32>,
     /// The best of this many rounds counts [default: 5].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) rounds: Option<u32>,
+    rounds: Option<u32>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct BenchMonitorArgs {
+    pub threads: Vec<u16>,
+    pub addresses: Vec<u32>,
+    pub events: u32,
+    pub rounds: u32,
+    pub format: OutputFormat,
+}
+
+impl Means<BenchMonitorArgs> for BenchMonitor {
+    const LACKS: Lacks = &[("timeout", "--events and --rounds say how long it takes")];
+
+    fn meant(self) -> Result<BenchMonitorArgs, Usage> {
+        let BenchMonitor { processes, addresses, events, rounds, format } = self;
+        Ok(BenchMonitorArgs {
+            threads: or(processes, &[2, 4, 8, 16, 64]),
+            addresses: or(addresses, &[1_000, 1_000_000]),
+            events: events.unwrap_or(4_000_000),
+            rounds: rounds.unwrap_or(5),
+            format: self::format(format),
+        })
+    }
 }
 
 /// Checks of histories: time, memory, and how far each stage gets.
@@ -123,22 +170,22 @@ from seeds: the same ones in every run."
 pub(crate) struct BenchHistory {
     /// Only these tables; all if none is named.
     #[arg(value_name = "TABLE")]
-    pub(crate) tables: Vec<HistoryTable>,
+    tables: Vec<HistoryTable>,
     /// Smaller histories, and fewer of them: about a minute.
     #[arg(long)]
-    pub(crate) quick: bool,
+    quick: bool,
     /// Go on to 10 million operations.
     #[arg(long)]
-    pub(crate) large: bool,
+    large: bool,
     /// Give up on a cell after this time [default: 10s].
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
+    timeout: Option<Duration>,
     /// Draw the processor times to this file.
     #[arg(long, value_name = "FILE.svg")]
-    pub(crate) svg: Option<PathBuf>,
+    svg: Option<PathBuf>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
 }
 
 /// A table of `bench history`.
@@ -189,6 +236,31 @@ impl HistoryTable {
     }
 }
 
+#[derive(Debug)]
+pub struct BenchHistoryArgs {
+    pub tables: Vec<HistoryTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub timeout: Duration,
+    pub svg: Option<PathBuf>,
+    pub format: OutputFormat,
+}
+
+impl Means<BenchHistoryArgs> for BenchHistory {
+    fn meant(self) -> Result<BenchHistoryArgs, Usage> {
+        let BenchHistory { tables, quick, large, timeout, svg, format } = self;
+        refuse(&[("--quick", quick && large)], CONTRARY)?;
+        Ok(BenchHistoryArgs {
+            tables: or(tables, &HistoryTable::ALL),
+            quick,
+            large,
+            timeout: timeout.unwrap_or(Duration::from_secs(10)),
+            svg: file("--svg", svg)?,
+            format: self::format(format),
+        })
+    }
+}
+
 /// The monitors for transactions on logs that are serializable: time, memory.
 #[derive(Debug, Args)]
 #[command(
@@ -203,16 +275,16 @@ All logs are made from seeds: the same ones in every run."
 pub(crate) struct BenchSerial {
     /// Only these tables; all if none is named.
     #[arg(value_name = "TABLE")]
-    pub(crate) tables: Vec<SerialTable>,
+    tables: Vec<SerialTable>,
     /// Shorter logs: some seconds.
     #[arg(long)]
-    pub(crate) quick: bool,
+    quick: bool,
     /// Go on to 64 million events.
     #[arg(long)]
-    pub(crate) large: bool,
+    large: bool,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
 }
 
 /// A table of `bench serial`.
@@ -228,6 +300,25 @@ impl SerialTable {
     pub const ALL: [SerialTable; 2] = [SerialTable::Shapes, SerialTable::Lengths];
 }
 
+#[derive(Debug)]
+pub struct BenchSerialArgs {
+    pub tables: Vec<SerialTable>,
+    pub quick: bool,
+    pub large: bool,
+    pub format: OutputFormat,
+}
+
+impl Means<BenchSerialArgs> for BenchSerial {
+    const LACKS: Lacks = &[("timeout", "--quick makes it shorter")];
+
+    fn meant(self) -> Result<BenchSerialArgs, Usage> {
+        let BenchSerial { tables, quick, large, format } = self;
+        refuse(&[("--quick", quick && large)], CONTRARY)?;
+        let tables = or(tables, &SerialTable::ALL);
+        Ok(BenchSerialArgs { tables, quick, large, format: self::format(format) })
+    }
+}
+
 /// The seven programs of the paper on monitoring, compiled from C: its tables with our figures beside.
 #[derive(Debug, Args)]
 #[command(
@@ -241,8 +332,65 @@ The programs are compiled first, which takes gcc or clang."
 pub(crate) struct BenchReal {
     /// How many executions are measured of each program [default: 50000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) executions: Option<u64>,
+    executions: Option<u64>,
     /// What to print [default: text].
     #[arg(long, short, value_name = "FORMAT", value_parser = rows())]
-    pub(crate) format: Option<OutputFormat>,
+    format: Option<OutputFormat>,
+}
+
+#[derive(Debug)]
+pub struct BenchRealArgs {
+    pub executions: u64,
+    pub format: OutputFormat,
+}
+
+impl Means<BenchRealArgs> for BenchReal {
+    const LACKS: Lacks = &[("timeout", "--executions says how long it takes")];
+
+    fn meant(self) -> Result<BenchRealArgs, Usage> {
+        let executions = self.executions.unwrap_or(50_000);
+        Ok(BenchRealArgs { executions, format: format(self.format) })
+    }
+}
+
+fn format(typed: Option<OutputFormat>) -> OutputFormat {
+    typed.unwrap_or(OutputFormat::Text)
+}
+
+const CONTRARY: &str = "and --large contradict each other";
+
+/// One cell of the tables of histories, in a process of its own.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct HistoryCell {
+    /// What to measure.
+    pub task: String,
+    /// When to give up.
+    #[arg(long, value_parser = duration)]
+    pub timeout: Duration,
+}
+
+impl Means<HistoryCell> for HistoryCell {
+    fn meant(self) -> Result<HistoryCell, Usage> {
+        Ok(self)
+    }
+}
+
+/// One cell of the table of programs, in a process of its own.
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Cell {
+    /// The program.
+    pub program: String,
+    /// The question.
+    pub question: String,
+    /// When to give up.
+    #[arg(long, value_parser = duration)]
+    pub timeout: Duration,
+}
+
+impl Means<Cell> for Cell {
+    fn meant(self) -> Result<Cell, Usage> {
+        Ok(self)
+    }
 }
