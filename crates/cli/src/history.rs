@@ -148,11 +148,10 @@ impl<'a> Asked<'a> {
                 return None;
             }
             // Who works alone may as well read.
-            let cut = if workers > 1 { reader.cut().ok().flatten() } else { None };
-            let next = match cut {
-                Some(cut) if !pool::interrupted() => Next::Cut(cut, number),
-                _ => self.read(&mut reader, &patience, number)?,
-            };
+            let cuts = workers > 1 && !pool::interrupted();
+            let cut = if cuts { reader.cut().ok().flatten() } else { None };
+            let cut = cut.map(|cut| Next::Cut(cut, number));
+            let next = cut.or_else(|| self.read(&mut reader, &patience, number))?;
             number += 1;
             Some(next)
         };
@@ -263,8 +262,7 @@ impl<'a> Asked<'a> {
         if number == 0 && reader.has_ended() && !self.args.shared.quiet {
             self.job.answer.err += &hint(self.path, reader.format());
         }
-        let said = self.job.take();
-        Some(Next::Said(said, reader.has_ended()))
+        Some(Next::Said(self.job.take(), reader.has_ended()))
     }
 
     /// Whether a file is asked about models of transactions.

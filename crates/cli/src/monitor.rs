@@ -42,9 +42,8 @@ pub(crate) fn run(args: &MonitorArgs) -> Result<Exit> {
     })?;
     let words = Words { noun: "log", holds: "nothing found", violated: "breaks SC" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, logs.len(), text, |format| {
-        program_summary_table(format, &results, models)
-    });
+    let table = |format| program_summary_table(format, &results, models);
+    summarise(&common.shared, logs.len(), text, table);
     Ok(exit)
 }
 

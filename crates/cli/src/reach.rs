@@ -29,9 +29,8 @@ pub(crate) fn run(args: &ReachArgs) -> Result<Exit> {
         sweep::run(&inputs, &common.shared, |input| answer(input, args, &limits))?;
     let words = Words { noun: "program", holds: "holds", violated: "violated" };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, |format| {
-        program_summary_table(format, &results, &common.model)
-    });
+    let table = |format| program_summary_table(format, &results, &common.model);
+    summarise(&common.shared, inputs.len(), text, table);
     Ok(exit)
 }
 

@@ -36,9 +36,8 @@ pub(crate) fn run(args: &RobustArgs) -> Result<Exit> {
         true => Words { noun: "program", holds: "race free", violated: "race" },
     };
     let text = || program_summary(&results, words);
-    summarise(&common.shared, inputs.len(), text, |format| {
-        program_summary_table(format, &results, &common.model)
-    });
+    let table = |format| program_summary_table(format, &results, &common.model);
+    summarise(&common.shared, inputs.len(), text, table);
     Ok(exit)
 }
 

@@ -114,9 +114,8 @@ fn answer_log(args: &SerialArgs, log: &PathBuf) -> Answer<ProgramResult> {
 fn sum_up(args: &SerialArgs, inputs: usize, results: &[ProgramResult], noun: &'static str) {
     let words = Words { noun, holds: "holds", violated: "violated" };
     let text = || program_summary(results, words);
-    summarise(&args.shared, inputs, text, |format| {
-        program_summary_table(format, results, &args.model)
-    });
+    let table = |format| program_summary_table(format, results, &args.model);
+    summarise(&args.shared, inputs, text, table);
 }
 
 /// What is said about a log of one SC execution, without the file that it is in.
