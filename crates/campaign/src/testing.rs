@@ -21,13 +21,16 @@ pub(crate) struct Fake<'a> {
     pub(crate) system: &'a System,
     /// Whether replayed executions do something else than those that were explored.
     pub(crate) forgetful: bool,
+    /// What it says besides when an exploration ends.
+    pub(crate) says: Vec<Message>,
     /// All configurations so far.
     pub(crate) configs: std::cell::RefCell<Vec<Config>>,
 }
 
 impl<'a> Fake<'a> {
     pub(crate) fn new(system: &'a System) -> Fake<'a> {
-        Fake { system, forgetful: false, configs: std::cell::RefCell::default() }
+        let configs = std::cell::RefCell::default();
+        Fake { system, forgetful: false, says: Vec::new(), configs }
     }
 }
 
@@ -192,6 +195,9 @@ impl Fake<'_> {
         };
         for (i, f) in watch.findings().iter().enumerate() {
             hear(Message::Overtaken { number: i as u64 + 1, executions: f.executions });
+        }
+        for said in &self.says {
+            hear(said.clone());
         }
         hear(Message::Done { how: how.to_owned(), executions, steps: all_steps });
         Ok(Ended::Heard)

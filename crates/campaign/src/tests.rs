@@ -6,10 +6,14 @@ use weakspot_core::testing::{Rng, scaled};
 use weakspot_core::{Drain, Limit, Model, Verdict};
 use weakspot_live::Plan;
 use weakspot_live::testing::{Buffers, Bytes, Instr, System, all_executions, byte};
-use weakspot_live::wire::Config;
+use weakspot_live::wire::{Config, ENDLESS, HANGS, Message, Place, Related};
+use weakspot_witness::{RunEvidence, Wrong};
 
 use crate::testing::{Fake, Steady, facts, question};
-use crate::{Answer, Campaign, Isolate, MOST_SHOWN, Marks, Question, Shown, Strategy, Until};
+use crate::{
+    Answer, Campaign, Consequence, Isolate, MOST_SHOWN, Marks, Question, Shown, Strategy,
+    Unconfirmed, Until, confirmed, evidence,
+};
 
 const PSO: Model = Model::Pso(Drain::All);
 
@@ -376,4 +380,216 @@ fn advice_is_tried_out() {
     let advice = answer.advice.expect("advice");
     let changes = advice.changes.expect("changes");
     assert!(!changes.is_empty() && advice.explorations > 0 && advice.limit.is_none());
+}
+
+/// A list accepts the pairs that it has, and no others: where one is left, pairs count. What is accepted does not keep advice from
+/// being tried out to the end.
+#[test]
+fn only_listed_pairs_are_accepted() {
+    let system = pairs(2, 1);
+    let asked = |baseline: Vec<[String; 2]>| {
+        let question = question(Strategy::Dpor, &[Model::Tso]);
+        let question = Question { baseline, advice: true, ..question };
+        let mut answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+        let advice = answer.advice.take().expect("advice");
+        assert_eq!((advice.changes.is_some(), advice.limit), (true, None));
+        answer.models.remove(0)
+    };
+    let [a, b] =
+        &asked(Vec::new()).findings.iter().map(|f| f.places.clone()).collect::<Vec<_>>()[..]
+    else {
+        panic!("two pairs")
+    };
+    let check = |baseline: &[&[String; 2]], expected: [bool; 2]| {
+        let answer = asked(baseline.iter().map(|&pair| pair.clone()).collect());
+        let accepted: Vec<bool> = answer.findings.iter().map(|f| f.accepted.is_some()).collect();
+        assert_eq!(accepted, expected);
+        assert_eq!(answer.advisory, expected == [true; 2], "{baseline:?}");
+        assert_eq!(answer.verdict, Verdict::Violated);
+    };
+    check(&[], [false; 2]);
+    check(&[a], [true, false]);
+    check(&[b], [false, true]);
+    check(&[a, b], [true; 2]);
+    check(&[&[a[0].clone(), b[1].clone()], &[b[0].clone(), a[1].clone()]], [false; 2]);
+}
+
+/// What a program says about itself leaves the answer open, whatever was explored.
+#[test]
+fn what_a_program_says_leaves_answers_open() {
+    let clean = fenced();
+    let place = Place { module: Some(0), offset: 1 };
+    let stuck = |kind: &str, what: &str| Message::Failure {
+        number: 1,
+        kind: kind.to_owned(),
+        thread: None,
+        place: None,
+        execution: 1,
+        schedule: String::new(),
+        text: String::new(),
+        related: vec![Related { what: what.to_owned(), thread: Some(0), place }],
+    };
+    let both = |limit: Limit| [Verdict::Unknown(limit.clone()), Verdict::Unknown(limit)];
+    let violated = [Verdict::Violated, Verdict::Holds];
+    for (says, unseen, expected) in [
+        (None, false, [Verdict::Holds, Verdict::Holds]),
+        (
+            Some(Message::Mixed(Model::Tso)),
+            false,
+            [Verdict::Holds, Verdict::Unknown(Limit::Overlap)],
+        ),
+        (Some(Message::Idle(1)), false, both(Limit::Loops)),
+        (Some(Message::Diverged { step: 1, thread: 0 }), false, both(Limit::Uncontrolled)),
+        (
+            Some(Message::Unsupported { what: "fork".to_owned(), place: Some(place) }),
+            false,
+            both(Limit::Uncontrolled),
+        ),
+        (Some(stuck("livelock", "loops")), false, violated.clone()),
+        (Some(stuck("livelock", "loops")), true, both(Limit::Uncontrolled)),
+        (Some(stuck(ENDLESS, HANGS)), false, violated),
+    ] {
+        let mut facts = facts();
+        facts.unseen.extend(unseen.then(|| "foo.o".to_owned()));
+        let question = Question { races: false, ..question(Strategy::Dpor, &[Model::Tso]) };
+        let fake = Fake { says: says.iter().cloned().collect(), ..Fake::new(&clean) };
+        let control = Steady::new(None);
+        let campaign =
+            Campaign { question: &question, facts: &facts, runtime: &fake, control: &control };
+        let answer = campaign.answer().expect("an answer");
+        let found = [&answer.failed[0].verdict, &answer.models[0].verdict];
+        assert_eq!(found, expected.each_ref(), "{says:?}");
+    }
+}
+
+/// That nobody notices a pair is said only where every execution was looked at in which its store waits.
+#[test]
+fn unnoticed_needs_all_executions() {
+    let system = pairs(1, 1);
+    let asked = |executions| {
+        let question = Question { executions, ..question(Strategy::Dpor, &[Model::Tso]) };
+        let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+        (answer.executions, answer.models[0].findings[0].consequence)
+    };
+    let (all, consequence) = asked(None);
+    assert_eq!(consequence, Consequence::Unnoticed);
+    assert_eq!(asked(Some(all + 1)), (all, Consequence::Unknown));
+}
+
+/// Evidence is confirmed by the same thing again, and by nothing that is like it.
+#[test]
+fn evidence_is_confirmed_by_the_same() {
+    let dpor = || question(Strategy::Dpor, &[Model::Tso]);
+    let clean = fenced();
+    let explored = ask(&dpor(), &Fake::new(&clean), &Steady::new(None));
+    let all = evidence(&explored).expect("evidence");
+    assert!(confirmed(&all, &explored).is_ok());
+    let RunEvidence::Explored(counts) = &all else { panic!("{all:?}") };
+    for change in [|c: &mut (Model, u64, u64)| c.1 += 1, |c: &mut (Model, u64, u64)| c.2 += 1] {
+        let mut other = counts.clone();
+        change(&mut other[0]);
+        let said = confirmed(&RunEvidence::Explored(other), &explored);
+        assert!(matches!(said, Err(Unconfirmed::Otherwise(_))), "{said:?}");
+    }
+    // One execution decides nothing.
+    let limited = Question { executions: Some(1), ..dpor() };
+    let limited = ask(&limited, &Fake::new(&clean), &Steady::new(None));
+    assert_eq!(evidence(&limited), None);
+    let counts = limited.failed.iter().map(|f| (f.model, f.executions, f.steps)).collect();
+    let said = confirmed(&RunEvidence::Explored(counts), &limited);
+    assert!(matches!(said, Err(Unconfirmed::Unknown(_))), "{said:?}");
+    let broken = ask(&dpor(), &Fake::new(&pairs(2, 1)), &Steady::new(None));
+    let wrong = |wrong| RunEvidence::Schedule {
+        model: Model::Tso,
+        token: String::new(),
+        shared: Vec::new(),
+        wrong,
+    };
+    let [a, b] = [0, 1].map(|i| broken.models[0].findings[i].places.clone());
+    assert!(confirmed(&wrong(Wrong::Pair(a.clone())), &broken).is_ok());
+    for pair in [[a[0].clone(), b[1].clone()], [b[0].clone(), a[1].clone()]] {
+        assert!(confirmed(&wrong(Wrong::Pair(pair)), &broken).is_err());
+    }
+    let crash = system(vec![vec![Instr::Read(byte(0)), Instr::CrashIf(0)], vec![store(byte(0))]]);
+    let failed = ask(&dpor(), &Fake::new(&crash), &Steady::new(None));
+    for (kind, is_it) in [("crash", true), ("deadlock", false)] {
+        let said = RunEvidence::Schedule {
+            model: Model::Sc,
+            token: String::new(),
+            shared: Vec::new(),
+            wrong: Wrong::Failure(kind.to_owned()),
+        };
+        assert_eq!(confirmed(&said, &failed).is_ok(), is_it, "{kind}");
+    }
+}
+
+/// A failure comes of every pair that it needs, also of those that are looked at when it is known already; and over code that
+/// nobody sees nothing holds with store buffers either.
+#[test]
+fn each_pair_has_its_consequence() {
+    let thread = |own: u8, other: u8| {
+        let begins = [store(byte(own)), Instr::Read(byte(other)), Instr::If(0, 2)];
+        begins.into_iter().chain([Instr::Add(byte(4), 1)]).collect::<Vec<_>>()
+    };
+    let mut threads = vec![thread(0, 2), thread(2, 0)];
+    threads[0].push(Instr::CrashIf(1));
+    let system = system(threads);
+    let dpor = Question { races: false, ..question(Strategy::Dpor, &[Model::Tso]) };
+    let answer = ask(&dpor, &Fake::new(&system), &Steady::new(None));
+    let found = &answer.models[0].findings;
+    assert_eq!(found.len(), 2);
+    let consequences: Vec<Consequence> = found.iter().map(|f| f.consequence).collect();
+    assert_eq!(consequences, [Consequence::Fails(0); 2]);
+    let mut facts = facts();
+    facts.unseen.push("foo.o".to_owned());
+    let (fenceless, control) = (pairs(1, 1), Steady::new(None));
+    let fake = Fake::new(&fenceless);
+    let campaign = Campaign { question: &dpor, facts: &facts, runtime: &fake, control: &control };
+    let answer = campaign.answer().expect("an answer");
+    for failed in &answer.failed {
+        assert_eq!(failed.verdict, Verdict::Unknown(Limit::Uncontrolled), "{:?}", failed.model);
+    }
+}
+
+/// Loops that may be longer than they were taken to be get as many executions as are left.
+#[test]
+fn patience_has_the_same_limit() {
+    let clean = fenced();
+    let fake = Fake { says: vec![Message::Idle(1)], ..Fake::new(&clean) };
+    let dpor = question(Strategy::Dpor, &[Model::Tso]);
+    let all = ask(&dpor, &Fake::new(&clean), &Steady::new(None)).executions;
+    let limited = Question { executions: Some(all + 1), ..dpor };
+    let answer = ask(&limited, &fake, &Steady::new(None));
+    assert!(answer.strategies.contains(&"patient dpor"), "{:?}", answer.strategies);
+    assert_eq!(answer.executions, all + 1);
+}
+
+/// What is violated without a look at everything is violated with fences, too, whatever else is open.
+#[test]
+fn a_violation_outweighs_what_is_open() {
+    let system = pairs(1, 1);
+    let question = Question {
+        transactions: Some(Marks::Marked),
+        fence_transactions: true,
+        ..first(&[Model::Tso])
+    };
+    let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+    let transactions = answer.transactions.expect("an answer about transactions");
+    assert_eq!(transactions.verdict, Verdict::Unknown(Limit::Executions(1)));
+    assert_eq!(transactions.fenced, Some(Verdict::Violated));
+}
+
+/// The limit of advice is that of the exploration with the changes, not that of the one that has found the pairs.
+#[test]
+fn advice_has_its_own_limit() {
+    let system = pairs(1, 1);
+    let until = Until::Found { advice: true };
+    let question =
+        Question { advice: true, until, races: false, ..question(Strategy::Dpor, &[Model::Tso]) };
+    let answer = ask(&question, &Fake::new(&system), &Steady::new(None));
+    assert!(answer.models[0].limit.is_some());
+    assert_eq!(
+        answer.advice.map(|advice| (advice.changes.is_some(), advice.limit)),
+        Some((true, None))
+    );
 }

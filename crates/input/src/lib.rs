@@ -10,6 +10,8 @@ mod logs;
 mod patient;
 mod process;
 mod programs;
+#[cfg(test)]
+mod tests;
 mod traces;
 
 pub use folders::{NoFiles, is_stdin, no_file, read_by, read_file};

@@ -87,4 +87,17 @@ mod tests {
         assert_eq!(implied_by(pso, &open, strong), None);
         assert_eq!(implied_by(Model::Tso, &open, [(Model::Tso, &holds)]), None);
     }
+
+    /// That there is a final state of some kind under a weaker model says nothing about a stronger one.
+    #[test]
+    fn only_what_is_about_all_runs_is_implied() {
+        let test = |asked: &str| {
+            let text = format!("X86 t\n{{ }}\n P0 ;\n MOV [x],$1 ;\n{asked} (x=1)\n");
+            weakspot_lang::parse(weakspot_lang::Format::Litmus, &text).expect("a test").program
+        };
+        for (asked, all) in [("exists", false), ("~exists", true), ("forall", true)] {
+            assert_eq!(is_about_all_runs(&test(asked)), all, "{asked}");
+            assert!(asks_something(&test(asked)));
+        }
+    }
 }

@@ -720,6 +720,34 @@ mod tests {
     }
 
     #[test]
+    fn pairs_that_come_out_otherwise_are_not_counted() {
+        let style = Style { details: false, color: false, width: 80, proving: false };
+        let pair = |shown| RealOvertaking {
+            shown,
+            places: ["a.c:1", "a.c:2"],
+            frames: [&[], &[]],
+            executions: 1,
+            first: 1,
+            schedule: "",
+            number: None,
+            consequence: RealConsequence::NotSought,
+            accepted: None,
+            before: None,
+        };
+        let findings = [pair(RealShown::NotAgain), pair(RealShown::Unrepeatable)];
+        let pairs = RealPairs {
+            model: Model::Tso,
+            verdict: &Verdict::Violated,
+            advisory: false,
+            findings: &findings,
+            open: None,
+            limit: None,
+        };
+        let said = real_text(&explored(), &pairs, style);
+        assert!(said.starts_with("p TSO: breaks SC: 1 pair of accesses in "), "{said}");
+    }
+
+    #[test]
     fn transactions_in_words() {
         let style = Style { details: true, color: false, width: 80, proving: false };
         let said = |fenced, executed| {

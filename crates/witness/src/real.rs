@@ -289,4 +289,20 @@ mod tests {
             }
         }
     }
+
+    /// The head of a file says what its evidence is for.
+    #[test]
+    fn heads_of_others() {
+        let all = witnesses();
+        for (right, from, to, expected) in [
+            (&all[0], "\"violated\"", "\"holds\"", "verdict: expected the verdict that"),
+            (&all[3], "\"holds\"", "\"violated\"", "verdict: expected the verdict that"),
+            (&all[3], "\"sc,pso\"", "\"sc\"", "model: expected the models that"),
+            (&all[3], "\"sc,pso\"", "\"pso,sc\"", "model: expected the models that"),
+        ] {
+            let wrong = right.to_json().replacen(from, to, 1);
+            let error = RunWitness::from_json(&wrong).expect_err("another head").to_string();
+            assert!(error.starts_with(expected), "{to}: {error}");
+        }
+    }
 }

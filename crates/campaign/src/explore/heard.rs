@@ -136,6 +136,7 @@ impl Heard {
             joined.exits += heard.exits;
             joined.assumed += heard.assumed;
             joined.left += heard.left;
+            joined.transactions += heard.transactions;
             joined.executions += heard.executions;
             joined.steps += heard.steps;
             add_counts(&mut joined.by_preemptions, &heard.by_preemptions);
@@ -384,3 +385,6 @@ impl Heard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

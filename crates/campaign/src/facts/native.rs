@@ -115,7 +115,7 @@ pub(crate) fn unseen_in_libraries<'a>(files: impl Iterator<Item = &'a Path>) -> 
 }
 
 /// Functions of libc that read or write memory of the program, and are not among those that announce it.
-const SILENT: [&str; 96] = [
+const SILENT: [&str; 104] = [
     "asctime_r",
     "bsearch",
     "ctime_r",
@@ -153,18 +153,26 @@ const SILENT: [&str; 96] = [
     "memfrob",
     "memmem",
     "modfl",
+    "pread64",
+    "preadv",
+    "preadv64",
+    "pwrite64",
+    "pwritev",
+    "pwritev64",
     "qsort_r",
     "random_r",
     "rawmemchr",
     "readlink",
     "realpath",
     "recvfrom",
+    "recvmmsg",
     "recvmsg",
     "regexec",
     "remquof",
     "scanf",
     "__isoc23_scanf",
     "__isoc99_scanf",
+    "sendmmsg",
     "sendmsg",
     "sendto",
     "setbuf",

@@ -66,3 +66,53 @@ fn racing_lines(failure: &ShownFailure) -> Option<[String; 2]> {
 fn line(frame: &str) -> &str {
     frame.split_once(" in ").map_or(frame, |(line, _)| line)
 }
+
+#[cfg(test)]
+mod tests {
+    use weakspot_live::wire::{Place, Related};
+
+    use super::*;
+    use crate::answer::ShownRelated;
+    use crate::explore::findings::{Failure, Seen};
+
+    /// What else goes wrong on the same lines is not taken for the same thing.
+    #[test]
+    fn only_races_are_one_for_their_lines() {
+        let place = |offset| Place { module: None, offset };
+        let shown = |kind: &str, at: u64, lines: [&str; 2]| ShownFailure {
+            failure: Failure {
+                kind: kind.to_owned(),
+                thread: None,
+                place: Some(place(at)),
+                text: String::new(),
+                related: vec![Related { what: String::new(), thread: None, place: place(at + 1) }],
+                seen: Seen { executions: at, first: 1, schedule: String::new(), known: 0 },
+            },
+            shared: Vec::new(),
+            text: String::new(),
+            thread: None,
+            frames: vec![lines[0].to_owned()],
+            related: vec![ShownRelated {
+                what: String::new(),
+                thread: None,
+                at: vec![lines[1].to_owned()],
+                wait: None,
+            }],
+            late: Vec::new(),
+            threads: Vec::new(),
+            steps: Vec::new(),
+            alone: 0,
+        };
+        let symbols = Symbols::with_names(Default::default());
+        for (kind, expected) in [("data-race", 2), ("use-after-free", 4)] {
+            let all = [(2, ["a.c:1", "a.c:2"]), (3, ["a.c:2", "a.c:1"]), (9, ["a.c:1", "a.c:3"])];
+            let all = all.into_iter().chain([(7, ["a.c:1 in f", "a.c:2 in g"])]);
+            let all: Vec<ShownFailure> = all.map(|(at, lines)| shown(kind, at, lines)).collect();
+            let kept = once_per_lines(all, &symbols);
+            assert_eq!(kept.len(), expected, "{kind}");
+            // Those that are left out were seen as often as the most frequent of them.
+            let most = if kind == "data-race" { 7 } else { 2 };
+            assert_eq!(kept[0].failure.seen.executions, most);
+        }
+    }
+}

@@ -204,3 +204,65 @@ fn comparisons_can_be_interrupted() {
     assert!(!out.contains("all answers agree"), "{out}");
     assert_eq!(output.status.code(), Some(3), "{out}");
 }
+
+/// What a reader has not waited for is not known, though all that it has read holds.
+#[test]
+fn a_reader_that_has_gone_early_knows_less() {
+    let mut args = vec!["reach", "-j1", "--model", "sc"];
+    args.extend(["corpus/programs/dekker.weak"; 300]);
+    let mut child = start(&args);
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+}
+
+/// One witness is written, that of a violation if there is one; that it cannot be written is an error.
+#[test]
+fn one_witness_of_several_answers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("w.json");
+    let input = folder.path().join("h.wshist");
+    let (file, name) = (path.to_str().expect("UTF-8"), input.to_str().expect("UTF-8"));
+    let good = "history a\nt0: w x 1\n";
+    let bad = "history b\nt0: w x 1\nt0: r y 0\nt1: w y 1\nt1: r x 0\n";
+    for (text, verdict) in [
+        (good.to_owned(), "holds"),
+        (format!("{good}{bad}"), "violated"),
+        (format!("{bad}{good}"), "violated"),
+    ] {
+        std::fs::write(&input, &text).expect("written");
+        let ran = run(&["history", "-q", "-m", "sc", "--witness", file, name], "");
+        assert_eq!(ran.code, Some(i32::from(verdict == "violated")), "{}", ran.err);
+        let witness = std::fs::read_to_string(&path).expect("a witness");
+        let witness: serde_json::Value = serde_json::from_str(&witness).expect("JSON");
+        assert_eq!(witness["verdict"], verdict, "{text}");
+    }
+    let nowhere = folder.path().join("none/w.json");
+    let nowhere = nowhere.to_str().expect("UTF-8");
+    std::fs::write(&input, good).expect("written");
+    let ran = run(&["history", "-q", "-m", "sc", "--witness", nowhere, name], "");
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
+
+/// A log that needs too much memory, or that nobody waits for any longer, is not followed to its end: what was seen of it decides
+/// nothing.
+#[cfg(unix)]
+#[test]
+fn logs_are_followed_within_limits() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let many: String = (0..60_000).map(|i| format!("t{}: wr x{i}\n", i % 3)).collect();
+    let ran = run(&["monitor", "-q", "-m", "tso", "--memory", "1M", "-"], &many);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("TSO: unknown: the search stopped at the memory limit"),
+        "{}",
+        ran.out
+    );
+    let mut child = start(&["monitor", "-q", "-m", "tso", "-"]);
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(b"t0: wr x\nt1: rd x\n").expect("written");
+    std::thread::sleep(Duration::from_millis(200));
+    kill_process(Pid::from_child(&child), Signal::INT).expect("sent");
+    let output = child.wait_with_output().expect("it ends");
+    drop(pipe);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stdout));
+}

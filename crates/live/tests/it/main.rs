@@ -10,7 +10,8 @@
 //! - `rf`: the strategy `rf` against brute force: all reads-from classes, and few executions more;
 //! - `random`: the strategies that draw, and replay: the same seed gives the same executions, every
 //!   execution can be had again from its token, and what is rare for one strategy is not for the
-//!   other.
+//!   other;
+//! - `watched`: what monitors say of single executions.
 
 mod bounded;
 mod classics;
@@ -19,3 +20,4 @@ mod races;
 mod races_buffered;
 mod random;
 mod rf;
+mod watched;

@@ -8,7 +8,7 @@ use weakspot_core::testing::{Rng, scaled};
 use weakspot_live::testing::{
     Buffers, Steps, System, SystemSize, all_executions, random_system, run, shrink_system,
 };
-use weakspot_live::{Dpor, Ended, Op, OpKind, Order, Races, Rules, Step, Strategy, Sync};
+use weakspot_live::{Dpor, Ended, Op, OpKind, Order, Races, Rules, Step, Strategy, Sync, What};
 
 /// An execution.
 type Trace = Vec<(Step, Sync)>;
@@ -362,4 +362,41 @@ fn dpor_misses_no_race() {
             panic!("program {n}: {got:?} instead of {want:?}\n{small:?}");
         }
     }
+}
+
+/// An instruction is remembered for each thread that has executed it; what locks are used by, and memory that is new, counts.
+#[test]
+fn what_is_remembered_of_bytes() {
+    let op = |kind, addr, len| Op { kind, len, addr };
+    let step = |thread, op, order, at| Step { thread, op, order, at };
+    let (store, load) = (op(OpKind::Write, 0x1000, 4), op(OpKind::Read, 0x1000, 4));
+    let lock = |kind| op(kind, 0x2000, 40);
+    let mut races = Races::new(Rules::Rust);
+    races.begin();
+    // Both execute the same line; who loads comes after one of them.
+    races.step(&step(1, store, Order::Relaxed, 7), Sync::Usual);
+    races.step(&step(2, store, Order::Relaxed, 7), Sync::Usual);
+    races.step(&step(2, lock(OpKind::Release), Order::SeqCst, 8), Sync::Lock);
+    races.step(&step(3, lock(OpKind::Acquire), Order::SeqCst, 9), Sync::Lock);
+    races.step(&step(3, load, Order::Plain, 10), Sync::Usual);
+    let race = races.take().expect("a race");
+    assert_eq!((race.first.thread, race.second.thread, race.second.at), (1, 3, 10));
+    // What is given out again has nothing to do with what was there, and a few bytes of it are not all.
+    for (forgotten, len, is_race) in [(0x1000, 8, false), (0x1002, 8, true), (0xff0, 4096, false)] {
+        for bytes in [4, 600] {
+            races.begin();
+            races.step(&step(1, Op { len: bytes, ..store }, Order::Plain, 7), Sync::Usual);
+            let len = if bytes > 8 { len.max(600) } else { len };
+            races.forget(forgotten, len);
+            races.step(&step(2, store, Order::Plain, 8), Sync::Usual);
+            let is_there = is_race && bytes <= 8;
+            assert_eq!(races.take().is_some(), is_there, "{forgotten:x} {bytes}");
+        }
+    }
+    // An attempt that fails uses the lock, whose bytes somebody makes.
+    races.begin();
+    races.step(&step(1, op(OpKind::Write, 0x2000, 40), Order::Plain, 7), Sync::Usual);
+    races.step(&step(2, lock(OpKind::Compare), Order::SeqCst, 8), Sync::Use);
+    let race = races.take().expect("a race");
+    assert_eq!((race.second.what, race.second.at), (What::Uses, 8));
 }

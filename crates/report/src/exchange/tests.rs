@@ -242,3 +242,30 @@ fn places_of_cycles() {
         "::error file=l,line=8,title=weakspot%3A litmus::SB: litmus is violated under TSO: some final state satisfies (x=1)\n"
     );
 }
+
+/// What is told under one model is not told again under another; the same in two files is.
+#[test]
+fn each_thing_is_told_once() {
+    let objects = [
+        r#"{"file":"a.weak","question":"robust","model":"tso","verdict":"violated","name":"n","store":{"line":3,"text":"x = 1"},"load":{"line":4,"text":"r = y"}}"#,
+        r#"{"file":"a.weak","question":"robust","model":"pso","verdict":"violated","name":"n","store":{"line":3,"text":"x = 1"},"load":{"line":4,"text":"r = y"}}"#,
+        r#"{"file":"b.weak","question":"robust","model":"tso","verdict":"violated","name":"n","store":{"line":3,"text":"x = 1"},"load":{"line":4,"text":"r = y"}}"#,
+        r#"{"file":"b","question":"failures","model":"pso","verdict":"violated","failures":[{"kind":"assertion","message":"new","frames":["c.c:7"]},{"kind":"assertion","message":"old","frames":["c.c:8"],"as_under":"tso"}]}"#,
+        r#"{"file":"b","question":"run","model":"pso","verdict":"violated","violations":[{"store":{"thread":"T1","kind":"wr","location":"x","at":"c.c:5"},"access":{"thread":"T2","kind":"rd","location":"x","at":"c.c:6"}},{"as_under":"tso","store":{"thread":"T1","kind":"wr","location":"y","at":"c.c:1"},"access":{"thread":"T2","kind":"rd","location":"y","at":"c.c:2"}}]}"#,
+    ];
+    let said = github(&objects.join("\n"));
+    let places = said.lines().map(|line| line.split(",title").next().unwrap_or(line));
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [
+            "::error file=a.weak,line=4",
+            "::error file=b.weak,line=4",
+            "::error file=c.c,line=7",
+            "::error file=c.c,line=6",
+        ]
+    );
+    assert!(
+        said.starts_with("::error file=a.weak,line=4,title=weakspot%3A not-sc::under TSO,PSO, "),
+        "{said}"
+    );
+}

@@ -31,3 +31,20 @@ pub fn accepted_text<'a>(accepted: impl Iterator<Item = (&'a [String; 2], &'a st
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::accepted_text;
+
+    #[test]
+    fn pairs_of_places_are_counted_once() {
+        let pair = |store: &str, access: &str| [store.to_owned(), access.to_owned()];
+        let pairs =
+            [pair("a:1", "a:2"), pair("a:1", "a:3"), pair("b:1", "a:2"), pair("a:1", "a:2")];
+        let why = ["baseline", "baseline", "benign", "baseline"];
+        assert_eq!(
+            accepted_text(pairs.iter().zip(why)),
+            "accepted by the baseline: 2 pairs\naccepted by comments: 1 pair\n"
+        );
+    }
+}

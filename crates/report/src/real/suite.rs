@@ -248,4 +248,27 @@ mod tests {
              </testcase>\n  </testsuite>\n</testsuites>\n"
         );
     }
+
+    #[test]
+    fn what_counts_is_said_first() {
+        let verdict = |question, verdict, advisory| RealVerdict {
+            question,
+            model: Model::Tso,
+            verdict,
+            advisory,
+        };
+        let fails = [
+            verdict(RealQuestion::Failures, Verdict::Violated, false),
+            verdict(RealQuestion::Robust, Verdict::Violated, true),
+        ];
+        let [finding, loops] = [Limit::Finding(3), Limit::Loops];
+        let open = [
+            verdict(RealQuestion::Robust, Verdict::Unknown(finding), true),
+            verdict(RealQuestion::Failures, Verdict::Unknown(loops.clone()), false),
+        ];
+        let of = |verdicts| said(&RealTest { verdicts, ..test("x", TestEnd::Fail) });
+        assert_eq!(of(&fails), "TSO fails");
+        let why = limit_text(&loops, &Names::default());
+        assert_eq!(of(&open), format!("TSO unknown: {why}"));
+    }
 }

@@ -281,7 +281,12 @@ stand_in! {
     fn writev(rt, fd: i32, from: Guest<libc::iovec>, n: i32) -> isize {
         rt.hear_parts(fd, from, n);
         note_file(rt, fd);
-        before(rt, fd, Direction::Out, "writev");
+        let call = rt.call();
+        ready(rt, fd, Direction::Out, "writev");
+        for (part, len) in parts_of(from, n) {
+            access(rt, area(part, len), false, call);
+        }
+        sent(rt, fd);
         native!(writev(fd: i32, from: Guest<libc::iovec>, n: i32) -> isize)
     }
 }

@@ -65,5 +65,6 @@ int main(void) {
   pthread_rwlock_unlock(&rw);
   pthread_rwlock_unlock(&rw);
   assert(pthread_rwlock_trywrlock(&rw) == 0 && pthread_rwlock_tryrdlock(&rw) == EBUSY);
+  assert(pthread_rwlock_rdlock(&rw) == EDEADLK && pthread_rwlock_wrlock(&rw) == EDEADLK);
   return 0;
 }

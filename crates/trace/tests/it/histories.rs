@@ -1177,3 +1177,16 @@ fn repeated_values_and_initial_reads() {
     write_history(&mut again, HistoryFormat::Text, &history).expect("it can be said");
     assert_eq!(read(again).ops, history.ops);
 }
+
+/// A transaction that reads one variable and writes another is no update.
+#[test]
+fn an_update_is_of_one_variable() {
+    check(
+        HistoryFormat::Dbcop,
+        &["[x==? y:=1] [z==? z:=1]\n"],
+        &expect_test::expect![[r#"
+        history | t0: r x 0 | t0: w y 1 | t0: u z 0 -> 1 | 
+          note: 1 transaction of several operations is read as its operations one after the other; whether it is atomic is not checked
+    "#]],
+    );
+}

@@ -1,6 +1,6 @@
 use weakspot_core::testing::{LogSize, Rng, random_log, scaled};
 use weakspot_core::{Bytes, LogBatch, LogEvent, LogKind, LogLoc, LogTables};
-use weakspot_trace::{LogFormat, LogReader};
+use weakspot_trace::{LogFormat, LogReader, Next};
 
 use crate::{Dribble, Got, Item, Log, read, read_all, with_values};
 
@@ -247,4 +247,14 @@ fn events_have_places() {
     let last = first + 4096 * 16 + 32 + 903 * 16;
     let offsets = [first, first + 32, last].map(|o| format!("offset {o}"));
     assert_eq!(places(LogFormat::Wslog), offsets);
+}
+
+/// Threads that have numbers are told apart, whatever these are.
+#[test]
+fn numbered_threads() {
+    let text = [1, 10, 101, 1001].map(|t| format!("{{\"t\":{t},\"k\":\"fence\"}}\n")).concat();
+    let mut reader = LogReader::new(Box::new(std::io::Cursor::new(text)), LogFormat::Jsonl);
+    let mut batch = LogBatch::default();
+    while reader.next(&mut batch).expect("a log") != Next::End {}
+    assert_eq!(reader.tables().threads, ["t1", "t10", "t101", "t1001"]);
 }

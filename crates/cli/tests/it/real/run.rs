@@ -1188,3 +1188,55 @@ fn a_missing_explanation_is_reported() {
     assert_eq!(ran.status.code(), Some(1), "{said}");
     assert!(said.contains("no explanation: failed to write a log"), "{said}");
 }
+
+/// What JSON says of a violation beside the verdict: whether it was checked, whether all was looked at, and under which model the
+/// same was told before.
+#[test]
+fn violations_are_told_in_full() {
+    let objects = |name: &str, source: &str, args: &[&str]| -> Vec<serde_json::Value> {
+        let args = [&["-q", "-f", "json", "--robust", "--model", "tso,pso"], args].concat();
+        let (out, code) = explore(name, source, &args);
+        assert_eq!(code, Some(1), "{out}");
+        out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let front = "volatile int x, y, r1, r2;";
+    let source = two(front, "x = 1; r1 = y;", "y = 1; r2 = x;", "r1 || r2");
+    let all = objects("in_full", &source, &[]);
+    let of = |question: &str, model: &str| {
+        let is_it = |o: &&serde_json::Value| o["question"] == question && o["model"] == model;
+        all.iter().find(is_it).expect("an answer").clone()
+    };
+    for model in ["tso", "pso"] {
+        // One of the pairs is executed again, and shows the verdict.
+        assert_eq!(
+            (&of("run", model)["certified"], &of("run", model)["complete"]),
+            (&true.into(), &true.into())
+        );
+        assert_eq!(of("run", model)["violations"].as_array().map(Vec::len), Some(2));
+    }
+    assert!(of("failures", "tso")["failures"][0]["as_under"].is_null());
+    assert_eq!(of("failures", "pso")["failures"][0]["as_under"], "tso");
+    let all = objects(
+        "in_part",
+        &two(front, "x = 1; r1 = y;", "y = 1; r2 = x;", "0"),
+        &["--executions", "1"],
+    );
+    let violated: Vec<_> = all.iter().filter(|o| o["verdict"] == "violated").collect();
+    for question in ["run", "failures"] {
+        assert!(
+            violated.iter().any(|o| o["question"] == question && o["complete"] == false),
+            "{violated:?}"
+        );
+    }
+}
+
+/// Who hangs elsewhere is not excused by another thread whose assumption does not hold.
+#[test]
+fn an_empty_loop_beside_that_of_an_assumption() {
+    let front = "static void __attribute__((noinline)) my_assume(int c) { if (!c) for (;;); }\nvolatile int x;";
+    for (q, code) in [("for (;;);", 1), ("my_assume(x == 3);", 0)] {
+        let source = two(front, "my_assume(x == 2);", q, "1");
+        let (out, found) = explore(&format!("hangs_{code}"), &source, &["-q"]);
+        assert_eq!(found, Some(code), "{out}");
+    }
+}
