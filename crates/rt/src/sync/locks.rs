@@ -53,9 +53,16 @@ pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
 
 pub(super) fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     let spin = &mut rt.threads.me_mut().spin;
+    let place = Area::place(op.addr as usize);
     match op.kind {
-        OpKind::Acquire => spin.locked(),
-        OpKind::Release => spin.unlocked(),
+        OpKind::Acquire => {
+            spin.locked();
+            spin.undone.changed(place, 0, 1);
+        }
+        OpKind::Release => {
+            spin.unlocked();
+            spin.undone.changed(place, 1, 0);
+        }
         _ => {}
     }
     rt.record(Event::new(op, Order::SeqCst, pc).orders(sync));
