@@ -147,6 +147,7 @@ pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
         match state.kind() {
             RECURSIVE => {
                 mutex.set(Mutex { count: state.count + 1, ..state });
+                rt.threads.me_mut().spin.undone.clear();
                 return 0;
             }
             CHECKED => return libc::EDEADLK,
@@ -186,6 +187,7 @@ pub fn try_lock(rt: &mut Rt, mutex: Guest<Mutex>) -> i32 {
     let state = mutex.get();
     if state.is_held_by(me(rt)) && state.kind() == RECURSIVE {
         mutex.set(Mutex { count: state.count + 1, ..state });
+        rt.threads.me_mut().spin.undone.clear();
         return 0;
     }
     let varying = free_word(mutex);
@@ -214,6 +216,7 @@ pub fn unlock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) -> i32 {
     }
     if kind == RECURSIVE && state.count > 1 {
         mutex.set(Mutex { count: state.count - 1, ..state });
+        rt.threads.me_mut().spin.undone.clear();
         return 0;
     }
     let op = op(OpKind::Release, mutex, MUTEX);
