@@ -541,7 +541,7 @@ fn loops_that_undo_end_as_by_all_orders() {
         programs.push(threads);
     }
     let ours = ["--format", "json", "--strategy", "dpor", "--model", "tso"];
-    let limits = ["--executions", "20000", "--steps", "2000", "--timeout", "20s"];
+    let limits = ["--executions", "3000", "--steps", "2000", "--timeout", "1m"];
     let ran = cargo("test", &library("undone_orders", &text), &[&ours[..], &limits].concat(), &[]);
     let mut complete = 0;
     for line in ran.out.lines() {
