@@ -75,6 +75,8 @@ pub(crate) struct Explored {
     pub(crate) unseen: bool,
     /// The models for which overtakings may be missing, because accesses overlap in part.
     pub(crate) mixed: Vec<Model>,
+    /// Rounds of loops were left out that monitors may miss.
+    pub(crate) undone: bool,
     /// Bytes that were found to be shared, in the order in which they were.
     pub(crate) shared: Vec<(u64, u64)>,
     /// What the user should know.
@@ -203,6 +205,7 @@ pub(crate) fn explore_until(
             limit: Some(Limit::Executions(0)),
             unseen: false,
             mixed: Vec::new(),
+            undone: false,
             shared,
             remarks: Vec::new(),
             symbols,
@@ -708,6 +711,7 @@ impl Exploration<'_> {
             ));
         }
         explored.mixed.append(&mut heard.mixed);
+        explored.undone |= heard.undone > 0;
         if heard.exits > 0 && !self.base.codes {
             let (exits, all) = (heard.exits, heard.executions);
             remarks.push(format!(

@@ -152,19 +152,24 @@ fn judge_model(
         });
     }
     let verdict = robustness(explored, model, &findings);
-    let overlaps = explored.mixed.contains(&model).then_some(Limit::Overlap);
-    let limit = explored.limit.clone().or(overlaps);
+    let limit = limit_of(explored, model);
     Ok(ModelAnswer { model, verdict, advisory: false, findings, limit })
 }
 
 fn robustness(explored: &Explored, model: Model, findings: &[ShownOvertaking]) -> Verdict {
     let stands = |f: &ShownOvertaking| !matches!(f.shown, Shown::Unrepeatable);
-    match verdict(findings.iter().any(stands), explored.limit.as_ref()) {
+    match verdict(findings.iter().any(stands), limit_of(explored, model).as_ref()) {
         Verdict::Violated => Verdict::Violated,
         _ if !findings.is_empty() => Verdict::Unknown(Limit::Unrepeatable),
-        Verdict::Holds if explored.mixed.contains(&model) => Verdict::Unknown(Limit::Overlap),
         verdict => verdict,
     }
+}
+
+/// Why it is not known of all executions what a model lets overtake in them.
+fn limit_of(explored: &Explored, model: Model) -> Option<Limit> {
+    let overlaps = || explored.mixed.contains(&model).then_some(Limit::Overlap);
+    let undone = || explored.undone.then_some(Limit::Loops);
+    explored.limit.clone().or_else(overlaps).or_else(undone)
 }
 
 /// Executes a finding again.

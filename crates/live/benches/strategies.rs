@@ -31,7 +31,15 @@ fn execute(strategy: &mut dyn weakspot_live::Strategy, steps: usize, shared: usi
         for (t, &i) in done.iter().enumerate().filter(|(_, i)| **i < steps / THREADS) {
             let op = op(t, i, shared);
             let agent = Agent::thread(t as u16);
-            next.push(Next { agent, op, enabled: true, idle: false, varies: false, again: false });
+            next.push(Next {
+                agent,
+                op,
+                enabled: true,
+                idle: false,
+                varies: false,
+                again: false,
+                undone: 0,
+            });
         }
         if next.is_empty() {
             break Ended::Over;

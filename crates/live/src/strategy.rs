@@ -71,6 +71,10 @@ pub struct Next {
     /// nobody could notice. So all that may follow also follows without that round: whoever explores
     /// every execution need not go on from here.
     pub again: bool,
+    /// How many of its latest steps are a round of its loop in which all that it has stored is as it was before, so that it is
+    /// back in the same state; 0 if they are not. If nobody else's step comes between them, all that may follow
+    /// also follows without that round.
+    pub undone: u32,
 }
 
 impl Next {

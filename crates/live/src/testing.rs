@@ -261,7 +261,7 @@ impl State {
                 |i: &Instr| matches!(i, Instr::Swap(..) | Instr::Leave(..) | Instr::Try(_));
             let varies = thread.started && instr.is_some_and(may_vary);
             let (idle, again) = (thread.idle, thread.again);
-            next.push(Next { agent, op, enabled, idle, varies, again });
+            next.push(Next { agent, op, enabled, idle, varies, again, undone: 0 });
         }
         for (t, thread) in self.threads.iter().enumerate() {
             for (k, queue) in thread.queues.iter().enumerate() {
@@ -273,7 +273,15 @@ impl State {
                 let agent = Agent::queue(t as u16, k as u16);
                 let op = head.at.op(OpKind::Commit);
                 let enabled = !waits;
-                next.push(Next { agent, op, enabled, idle: false, varies: false, again: false });
+                next.push(Next {
+                    agent,
+                    op,
+                    enabled,
+                    idle: false,
+                    varies: false,
+                    again: false,
+                    undone: 0,
+                });
             }
         }
         next.sort_by_key(|n| n.agent);

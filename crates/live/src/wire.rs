@@ -138,6 +138,8 @@ pub enum Message {
     Assumed(u64),
     /// How many executions were left where threads wait in loops, because what follows is part of others.
     Left(u64),
+    /// How often a round of a loop was left out that nobody would miss but monitors, which may see what comes of its steps.
+    Undone(u64),
     /// How many transactions were executed.
     Transactions(u64),
     /// How many threads the execution with most of them had, the harness of a test left out.
@@ -390,6 +392,7 @@ fn read<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Message> {
         "exits" => Message::Exits(word()?.parse().ok()?),
         "assumed" => Message::Assumed(word()?.parse().ok()?),
         "left" => Message::Left(word()?.parse().ok()?),
+        "undone" => Message::Undone(word()?.parse().ok()?),
         "progress" => {
             Message::Progress { executions: word()?.parse().ok()?, steps: word()?.parse().ok()? }
         }
@@ -482,6 +485,7 @@ impl fmt::Display for Message {
             Message::Exits(executions) => write!(f, "exits {executions}"),
             Message::Assumed(executions) => write!(f, "assumed {executions}"),
             Message::Left(executions) => write!(f, "left {executions}"),
+            Message::Undone(times) => write!(f, "undone {times}"),
             Message::Progress { executions, steps } => write!(f, "progress {executions} {steps}"),
             Message::Preempted { preemptions, executions } => {
                 write!(f, "preempted {preemptions} {executions}")
@@ -763,6 +767,7 @@ mod tests {
             Message::Exits(3),
             Message::Assumed(4),
             Message::Left(5),
+            Message::Undone(6),
             Message::Transactions(2),
             Message::Mixed(Model::Tso),
             Message::Volatile(Some(place)),

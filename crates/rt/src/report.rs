@@ -135,6 +135,9 @@ impl Runtime {
         if counts.left > 0 {
             send(Message::Left(counts.left));
         }
+        if counts.undone > 0 {
+            send(Message::Undone(counts.undone));
+        }
         if counts.transactions > 0 {
             send(Message::Transactions(counts.transactions));
         }

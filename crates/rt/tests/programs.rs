@@ -75,7 +75,9 @@ fn plain(report: &str) -> String {
     for line in report.lines() {
         let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         match words.first().map(String::as_str) {
-            Some("module" | "shared" | "again" | "threads" | "outside" | "left") => continue,
+            Some("module" | "shared" | "again" | "threads" | "outside" | "left" | "undone") => {
+                continue;
+            }
             Some("finding") => {
                 let related = words.pop().unwrap_or_default();
                 words.remove(6);

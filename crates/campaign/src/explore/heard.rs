@@ -28,6 +28,8 @@ pub(crate) struct Heard {
     /// Bytes that were found to be shared.
     pub(crate) shared: Vec<(u64, u64)>,
     pub(crate) idle: u64,
+    /// How often a round of a loop was left out that monitors may miss.
+    pub(crate) undone: u64,
     /// The threads of the execution that had most; 0 if nobody has said so.
     pub(crate) threads: u64,
     pub(crate) exits: u64,
@@ -87,6 +89,7 @@ impl Heard {
             unsupported: Vec::new(),
             shared: Vec::new(),
             idle: 0,
+            undone: 0,
             threads: 0,
             exits: 0,
             assumed: 0,
@@ -133,6 +136,7 @@ impl Heard {
             joined.diverged = joined.diverged.or(heard.diverged);
             joined.defect = joined.defect.or(heard.defect);
             joined.idle += heard.idle;
+            joined.undone += heard.undone;
             joined.exits += heard.exits;
             joined.assumed += heard.assumed;
             joined.left += heard.left;
@@ -350,6 +354,7 @@ impl Heard {
                 self.unserializable = Some(Unserializable { seen });
             }
             Message::Idle(times) => self.idle = times,
+            Message::Undone(times) => self.undone = times,
             Message::Threads(most) => self.threads = most,
             Message::Mixed(model) => self.mixed.push(model),
             Message::Volatile(place) => self.volatile = Some(place),

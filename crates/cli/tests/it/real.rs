@@ -4,6 +4,7 @@ mod assumed;
 mod c_programs;
 pub(crate) mod cargo;
 mod cargo_foreign;
+mod cargo_loops;
 mod cargo_panics;
 mod cargo_rwlocks;
 mod cargo_sites;

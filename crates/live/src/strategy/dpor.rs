@@ -379,6 +379,26 @@ impl Dpor {
         }
     }
 
+    /// What is next, when nobody goes on who is back where a round began that changed nothing.
+    fn without_rounds(&mut self, next: &[Next]) -> Vec<Next> {
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        let at = self.depth;
+        let known =
+            |node: usize, n: &Next| self.seen(node).iter().any(|k| k.agent == n.agent && k.again);
+        left.extend(next.iter().map(|n| {
+            let again = match at.checked_sub(1) {
+                _ if n.again || n.undone == 0 => n.again,
+                // It is the same as when that was done before, or since the agent has taken its last step.
+                _ if at < self.nodes.len() => known(at, n),
+                Some(last) if self.order.steps[last].agent != n.agent => known(last, n),
+                _ => self.order.apart(n.agent, n.undone),
+            };
+            Next { enabled: n.enabled && !again, again, undone: 0, ..*n }
+        }));
+        left
+    }
+
     /// Who takes the next step.
     fn choose_of(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
         let at = self.depth;
@@ -456,12 +476,10 @@ impl Strategy for Dpor {
     }
 
     fn choose(&mut self, next: &[Next], last: Option<Agent>) -> Choice {
-        if !next.iter().any(|n| n.again) {
+        if !next.iter().any(|n| n.again || n.undone > 0) {
             return self.choose_of(next, last);
         }
-        let mut left = std::mem::take(&mut self.left);
-        left.clear();
-        left.extend(next.iter().map(|n| Next { enabled: n.enabled && !n.again, ..*n }));
+        let left = self.without_rounds(next);
         let choice = self.choose_of(&left, last);
         self.left = left;
         choice
@@ -487,6 +505,7 @@ impl Strategy for Dpor {
         self.then.clear();
         self.doubt = false;
         self.forget(self.depth);
+        let left = &self.without_rounds(left);
         self.reverse(0, self.depth, left);
         self.reverse_left(left);
         if ended == Ended::Over {

@@ -171,6 +171,7 @@ fn waiting_threads_take_turns() {
         idle: true,
         varies: false,
         again: false,
+        undone: 0,
     };
     let next = [wait(0), wait(1), wait(2)];
     for plan in ["bounded", "dpor", "rf", "random:1", "pct:3:1", "replay:ws1_e8b6ecea"] {

@@ -198,7 +198,7 @@ impl Known {
 fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
     let noticed = !rt.threads.alone() || rt.shadow.is_shared(op.1);
     if noticed && new.is_some_and(|new| new != old) {
-        rt.threads.me_mut().spin.changed();
+        rt.threads.me_mut().spin.stored();
     }
     record(rt, op, order, pc, new, old);
 }
@@ -206,6 +206,11 @@ fn done<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Op
 /// The same for a mutex.
 fn record<T: Word>(rt: &mut Rt, op: (OpKind, Area), order: i32, pc: usize, new: Option<T>, old: T) {
     let (kind, area) = op;
+    let undone = &mut rt.threads.me_mut().spin.undone;
+    match new {
+        Some(new) => undone.changed(area, old.bits() as u64, new.bits() as u64),
+        None => undone.nothing(),
+    }
     if rt.threads.alone() && !rt.shadow.is_shared(area) {
         return;
     }
@@ -326,7 +331,9 @@ fn update<T: Word>(word: Guest<T>, order: i32, change: Change, f: impl Fn(T) -> 
     if kind == OpKind::Add && addition != Addition::Unused {
         let (before, taken) = (old.bits() as u64, addition == Addition::Taken);
         if !rt.threads.alone() || rt.shadow.is_shared(word.area()) {
-            rt.threads.me_mut().spin.changed();
+            let spin = &mut rt.threads.me_mut().spin;
+            spin.stored();
+            spin.undone.changed(word.area(), before, new.bits() as u64);
             let event = Event::new(word.area().op(kind), order_of(order), call.pc());
             let event = event.with(new.bits() as u64, Some(before));
             rt.record(event.orders(Sync::Count { before, taken }));

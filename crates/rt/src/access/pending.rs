@@ -27,7 +27,11 @@ pub struct Pending {
 /// The store that the current thread was allowed to do has been done by now.
 #[inline]
 pub fn settle(rt: &mut Runtime) {
-    if rt.threads.me().pending.is_some() {
+    let thread = rt.threads.me_mut();
+    if thread.spin.undone.has_followed() {
+        thread.spin.undone.settle();
+    }
+    if thread.pending.is_some() {
         settle_now(rt);
     }
 }
@@ -37,7 +41,12 @@ fn settle_now(rt: &mut Runtime) {
     let Some(p) = thread.pending.take() else { return };
     let value = p.area.value();
     if value != p.old {
-        thread.spin.changed();
+        thread.spin.stored();
+    }
+    if p.buffered {
+        thread.spin.undone.clear();
+    } else {
+        thread.spin.undone.changed(p.area, p.old, value);
     }
     if p.buffered {
         thread.buffer.settle();

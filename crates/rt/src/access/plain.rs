@@ -183,6 +183,7 @@ fn access_with(rt: &mut Rt, area: Area, write: bool, call: Call, sync: Sync) {
     } else {
         let op = area.op(OpKind::Read);
         read_step(rt, area, op, call, None);
+        rt.threads.me_mut().spin.undone.loads();
         check(rt, area, what, pc);
         rt.record(Event::new(op, order, pc).with(area.value(), None).orders(sync));
     }
@@ -229,10 +230,12 @@ pub fn read_step(rt: &mut Rt, area: Area, op: Op, call: Call, varying: Option<Va
     // In virtual time, who sleeps goes on only when all others wait, so that executions without this round are not explored.
     let explored_without = rt.config.transactions.is_none() && !rt.config.virtual_time;
     let again = rt.threads.me().spin.is_again() && explored_without;
-    if idle == Idle::No && varying.is_none() && !again {
+    let undone = rt.undone(call, area);
+    if idle == Idle::No && varying.is_none() && !again && undone == 0 {
         step(rt, op);
     } else {
-        rt.threads.me_mut().again = again;
+        let thread = rt.threads.me_mut();
+        (thread.again, thread.undone) = (again, undone);
         step_conditional(rt, op, varying);
     }
     rt.threads.me_mut().spin.go();

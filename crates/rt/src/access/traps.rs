@@ -369,11 +369,14 @@ fn announce(rt: &mut Rt, update: &Update, registers: &Registers, next: usize) {
     }
     check(rt, area, Use::Write, next);
     if expected.is_none_or(|expected| area.bits() == expected) {
+        let spin = &mut rt.threads.me_mut().spin;
         if !known {
-            rt.threads.me_mut().spin.changed();
+            spin.stored();
         }
+        spin.undone.follows(area);
         rt.record(Event::new(area.op(OpKind::Update), Order::SeqCst, next));
     } else {
+        rt.threads.me_mut().spin.undone.nothing();
         rt.record(Event::new(area.op(OpKind::Compare), Order::SeqCst, next));
     }
 }

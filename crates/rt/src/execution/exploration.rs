@@ -34,6 +34,8 @@ pub struct Counts {
     pub assumed: u64,
     /// Executions that were left where threads wait in loops.
     pub left: u64,
+    /// How often a round of a loop was left out that monitors may miss.
+    pub undone: u64,
     /// Transactions that began.
     pub transactions: u64,
     /// Loads by the last thread alone, which the strategy was not asked about. What they read depends
@@ -180,6 +182,11 @@ impl Exploration {
     /// The execution is left where threads wait in loops.
     pub fn leave(&mut self) {
         self.counts.left += 1;
+    }
+
+    /// A round of a loop may be left out that monitors may miss.
+    pub fn undoes(&mut self) {
+        self.counts.undone += u64::from(!self.learning);
     }
 
     /// What was counted.

@@ -445,6 +445,7 @@ impl Runtime {
             self.exploration.set_ended(Ended::Cut);
         }
         self.doubt_counts();
+        self.look_for_time();
         self.look_for_mixed_swaps();
         if self.exploration.learning() {
             self.restart();
@@ -473,7 +474,7 @@ impl Runtime {
     fn end_execution(&mut self) {
         let signals = self.signals();
         self.exploration.count_threads(self.threads.count());
-        let ended = self.exploration.ended();
+        let ended = self.scheduler.ended(self.exploration.ended());
         self.monitors.end(&self.reporter, &self.exploration, signals.executions());
         // One that was given up is part of one that is known.
         if ended != Ended::Stopped {

@@ -175,6 +175,10 @@ fn class_of(size: usize) -> usize {
 fn take(rt: &mut Rt, align: usize, size: usize, pc: usize) -> usize {
     let live = rt.is_live();
     let t = if live { rt.threads.current() } else { 0 };
+    if live {
+        // Nobody gets that address again.
+        rt.threads.me_mut().spin.undone.clear();
+    }
     rt.heap.map_up_to(t + 1);
     let align = align.max(16);
     let whole = size.checked_next_multiple_of(16).unwrap_or(usize::MAX).max(16);
@@ -223,6 +227,7 @@ fn trace_block(rt: &mut Rt, start: usize, size: usize) {
 
 /// Counts memory that the program has mapped itself; too much of it ends the execution.
 pub fn count(rt: &mut Rt, len: usize, pc: usize) {
+    rt.threads.me_mut().spin.undone.clear();
     let used = rt.signals().memory().saturating_add(len);
     if used > rt.config.memory && len <= rt.config.memory {
         too_much(rt, pc);

@@ -137,7 +137,15 @@ impl Buffer {
             let waits = before.iter().any(|b| b.epoch < store.epoch || b.area.overlaps(store.area));
             let kind = if store.frees.is_some() { OpKind::Free } else { OpKind::Commit };
             let op = store.area.op(kind);
-            out.push(Next { agent, op, enabled: !waits, idle: false, varies: false, again: false });
+            out.push(Next {
+                agent,
+                op,
+                enabled: !waits,
+                idle: false,
+                varies: false,
+                again: false,
+                undone: 0,
+            });
         }
         out[from..].sort_unstable_by_key(|n| n.agent);
     }

@@ -30,6 +30,10 @@ pub struct Scheduler {
     conditional: usize,
     /// Who took the last step.
     last: Option<Agent>,
+    /// What was next when the strategy did not go on and the execution did, and a number from which choices are drawn.
+    stopped: Option<(Vec<Next>, u64)>,
+    /// An execution that went on so did not come to an end.
+    endless: bool,
     /// The stores that may wait in buffers, by their addresses; any if there are none.
     pub(super) delayed: Vec<usize>,
     strategy: Box<dyn Strategy>,
@@ -49,6 +53,8 @@ impl Scheduler {
             buffered: false,
             conditional: 0,
             last: None,
+            stopped: None,
+            endless: false,
             delayed: Vec::new(),
             strategy: strategy(config),
         }
@@ -57,6 +63,7 @@ impl Scheduler {
     /// The exploration starts again.
     pub fn restart(&mut self, config: &Config) {
         self.strategy = strategy(config);
+        self.endless = false;
     }
 
     /// Only stores at these addresses may wait in buffers, unless there are none.
@@ -70,6 +77,7 @@ impl Scheduler {
         self.conditional = 0;
         self.buffered = config.under != Model::Sc;
         self.last = None;
+        self.stopped = None;
     }
 
     /// Who explores.
@@ -92,9 +100,22 @@ impl Scheduler {
         self.next.retain(|n| usize::from(n.agent.of()) != t);
     }
 
+    /// Whether the execution goes on although the strategy does not.
+    pub(super) fn goes_on_alone(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// How the execution ended for the strategy, which may not have gone on for so long.
+    pub fn ended(&self, ended: Ended) -> Ended {
+        if self.stopped.is_some() && ended != Ended::Cut { Ended::Stopped } else { ended }
+    }
+
     /// Tells the strategy how an execution ended; `buffers` are about to do this.
     pub fn end(&mut self, ended: Ended, buffers: &[Next]) {
-        if buffers.is_empty() {
+        if let Some((next, _)) = self.stopped.take() {
+            self.endless |= ended == Ended::Cut;
+            self.strategy.end(ended, &next);
+        } else if buffers.is_empty() {
             self.strategy.end(ended, &self.next);
         } else {
             self.strategy.end(ended, &[&self.next, buffers].concat());
@@ -119,7 +140,15 @@ impl Scheduler {
     pub(super) fn add(&mut self, t: usize) {
         let op = Op::plain(OpKind::Start);
         let agent = Agent::thread(t as u16);
-        self.next.push(Next { agent, op, enabled: true, idle: false, varies: false, again: false });
+        self.next.push(Next {
+            agent,
+            op,
+            enabled: true,
+            idle: false,
+            varies: false,
+            again: false,
+            undone: 0,
+        });
     }
 
     pub(super) fn remove(&mut self, position: usize) {
@@ -142,6 +171,7 @@ impl Scheduler {
         n.idle = false;
         n.varies = false;
         n.again = false;
+        n.undone = 0;
     }
 }
 
@@ -160,18 +190,52 @@ pub(super) fn choose(rt: &mut Rt) -> usize {
     if rt.exploration.learning() {
         return rt.anybody();
     }
+    if rt.scheduler.stopped.is_some() {
+        return go_on(rt);
+    }
     rt.signals().set_busy(true);
     let Scheduler { strategy, next, last, .. } = &mut rt.scheduler;
     let choice = strategy.choose(next, *last);
     rt.signals().set_busy(false);
     match choice {
-        Choice::Run(agent) => {
-            let runtime: &mut Runtime = rt;
-            runtime.exploration.chosen(agent);
-            runtime.monitors.chosen(&runtime.scheduler.next, agent);
-            usize::from(agent.of())
+        Choice::Run(agent) => chosen(rt, agent),
+        Choice::Stop if rt.scheduler.next.iter().any(|n| n.undone > 0) => {
+            rt.exploration.leave();
+            if rt.scheduler.endless {
+                finish(rt, Ended::Stopped);
+            }
+            rt.scheduler.stopped = Some((rt.scheduler.next.clone(), 1));
+            go_on(rt)
         }
         Choice::Stop => stop(rt),
+    }
+}
+
+/// This thread goes on.
+fn chosen(rt: &mut Rt, agent: Agent) -> usize {
+    let runtime: &mut Runtime = rt;
+    runtime.exploration.chosen(agent);
+    runtime.monitors.chosen(&runtime.scheduler.next, agent);
+    usize::from(agent.of())
+}
+
+/// Somebody goes on although the strategy does not, because threads are back where rounds of their loops began that they have
+/// undone. All that may follow is explored elsewhere, but for one thing: whether anything but more such rounds does. It does if
+/// the execution comes to an end by some choices, which are drawn, so that every thread goes on in the middle of rounds of others.
+fn go_on(rt: &mut Rt) -> usize {
+    let Scheduler { next, stopped, .. } = &mut rt.scheduler;
+    let ready = next.iter().filter(|n| n.ready()).count() as u64;
+    let drawn = stopped.as_mut().map_or(0, |(_, state)| {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state >> 33
+    });
+    let nth = (drawn % ready.max(1)) as usize;
+    let ready = next.iter().filter(|n| n.ready()).nth(nth);
+    let found = ready.or_else(|| next.iter().find(|n| n.enabled)).map(|n| n.agent);
+    match found {
+        Some(agent) => chosen(rt, agent),
+        None => finish(rt, Ended::Stopped),
     }
 }
 
@@ -324,6 +388,7 @@ impl Runtime {
         n.idle = idle;
         n.varies = timed || thread.varying.is_some() && kind != OpKind::Release;
         n.again = thread.again;
+        n.undone = thread.undone;
         Outlook { going: enabled, waiting }
     }
 

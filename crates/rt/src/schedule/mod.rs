@@ -6,7 +6,7 @@
 //! `threads.rs` is what is known of each thread, `coroutine.rs` what it stands on, `turns.rs` how a
 //! thread announces a step and gets its turn, `life.rs` its first step and its last, `choice.rs` who is
 //! chosen, `finish.rs` the end of an execution, `spin.rs` who only waits in
-//! a loop, `rounds.rs` who only gives way in one (`yields.rs`),
+//! a loop, `undone.rs` who undoes in one what it stores, `rounds.rs` who only gives way in one (`yields.rs`),
 //! `buffers.rs` the store buffers of `--under`.
 
 pub mod buffers;
@@ -19,4 +19,5 @@ pub mod rounds;
 pub mod spin;
 pub mod threads;
 pub mod turns;
+pub mod undone;
 pub mod yields;

@@ -21,6 +21,7 @@ use crate::Runtime;
 use crate::entry::frame::Call;
 use crate::entry::guest::Area;
 use crate::memory::shadow::mark;
+use crate::schedule::undone::{Place, Undone};
 
 /// How much of the stack belongs to the state, in words.
 const WORDS: usize = 128;
@@ -183,6 +184,10 @@ pub struct Spin {
     private: PrivateStores,
     /// How many functions it has entered and left, while it does not run.
     passed: u64,
+    /// Its state when it was last looked at.
+    state: u64,
+    /// What it may have undone.
+    pub undone: Undone,
 }
 
 struct Load {
@@ -229,6 +234,7 @@ impl Spin {
         self.idle = None;
         self.again = false;
         self.writer = None;
+        self.undone.clear();
     }
 
     /// The thread has gone on for so long that it waits until nobody else can go on.
@@ -247,14 +253,34 @@ impl Spin {
         self.again
     }
 
-    /// The thread has changed shared memory.
+    /// The thread has changed shared memory, or something else, in a way that it does not undo.
     pub fn changed(&mut self) {
         self.stores += 1;
+        self.undone.clear();
+    }
+
+    /// The thread has changed shared memory: what, is said to [`Undone`].
+    pub fn stored(&mut self) {
+        self.stores += 1;
+    }
+
+    /// Where the thread was when it was last looked at, about to load from here.
+    pub(super) fn place(&self, pc: usize, area: Area) -> Place {
+        let Spin { state, stores, .. } = *self;
+        Place { pc, addr: area.addr(), state, stores }
     }
 
     /// The thread asks for the time, or for something random, which may end a loop. How often it has done so.
     pub fn asks(&mut self) -> u64 {
         self.asked += 1;
+        self.undone.clear();
+        self.asked
+    }
+
+    /// The thread asks for the time. How often it has asked.
+    pub fn asks_time(&mut self) -> u64 {
+        self.asked += 1;
+        self.undone.asks_time();
         self.asked
     }
 
@@ -318,6 +344,11 @@ impl Runtime {
         (words < MOST_WORDS).then(|| unsafe { stack.hash(words) })
     }
 
+    /// Whether what is looked at of the stack first is all of it.
+    pub(super) fn is_shallow(&self, top: usize, call: Call) -> bool {
+        top.saturating_sub(call.addr()) / 8 < WORDS
+    }
+
     /// The current thread is about to read bytes, or to take the lock at a [place](Area::place), and
     /// expects something of them that belongs to its state. Whether it waits in a loop.
     pub fn spins(&mut self, call: Call, area: Area, expected: u64) -> Idle {
@@ -336,6 +367,7 @@ impl Runtime {
         let state = unsafe { stack.hash(words.min(WORDS)) };
         let passed = PASSED.load(Ordering::Relaxed);
         let spin = &mut self.threads.me_mut().spin;
+        spin.state = state;
         if spin.loads_after != spin.stores {
             spin.loads.clear();
             spin.loads_after = spin.stores;
@@ -406,7 +438,7 @@ impl Runtime {
             spin.idle = Some((since, certain));
         }
         let idle = spin.idle();
-        if idle == Idle::Guess {
+        if idle == Idle::Guess && !self.scheduler.goes_on_alone() {
             self.exploration.guessed();
         }
         idle

@@ -61,6 +61,8 @@ pub struct Thread {
     /// Its next step begins a round of a loop, in the state in which it began the one before, which nobody could
     /// notice.
     pub again: bool,
+    /// The same if others could notice it: how many steps it had, with all that they changed undone.
+    pub undone: u32,
     /// Its next step is conditional: one of those above is set, or it waits in a loop.
     pub(super) conditional: bool,
     /// Where it has announced the last conditional step.
@@ -431,6 +433,7 @@ impl Thread {
             self.deadline = None;
             self.varying = None;
             self.again = false;
+            self.undone = 0;
         }
         conditional
     }

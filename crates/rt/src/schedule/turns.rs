@@ -99,6 +99,7 @@ pub fn wait(rt: &mut Rt, op: Op, until: Until, patience: Patience) -> bool {
 fn is_over(rt: &mut Rt, until: Until, timeout: Option<u64>) -> bool {
     let holds = until.holds(rt, rt.threads.current());
     if let (false, Some(timeout)) = (holds, timeout) {
+        rt.threads.me_mut().spin.undone.passes();
         rt.is_late(timeout);
     }
     holds
@@ -163,12 +164,14 @@ fn pass_turn(rt: &mut Rt) {
 /// It is the turn of the current thread.
 pub(super) fn begin_turn(rt: &mut Runtime) {
     let me = rt.threads.current();
+    rt.has_looked_at_time();
     let thread = rt.threads.me_mut();
     let position = thread.position;
     let op = rt.scheduler.next()[position].op;
     if !is_pure(op.kind) && op.addr < BEYOND_MEMORY {
         thread.spin.noticed();
     }
+    thread.spin.undone.step(op.kind);
     if thread.go() {
         rt.scheduler.no_longer_conditional(position);
     }
@@ -208,8 +211,15 @@ fn tell_alone(rt: &mut Rt, op: Op, varying: Option<Varying>) {
     let varies = varying.is_some() && kind != OpKind::Release;
     let op = Op { kind, ..op };
     rt.signals().set_busy(true);
-    let goes_on =
-        rt.scheduler.tell(Next { agent, op, enabled: true, idle: false, varies, again: false });
+    let goes_on = rt.scheduler.tell(Next {
+        agent,
+        op,
+        enabled: true,
+        idle: false,
+        varies,
+        again: false,
+        undone: 0,
+    });
     rt.signals().set_busy(false);
     if !goes_on {
         finish(rt, Ended::Stopped);
@@ -219,6 +229,8 @@ fn tell_alone(rt: &mut Rt, op: Op, varying: Option<Varying>) {
 /// A step of a thread while there is no other.
 fn step_alone(rt: &mut Rt) {
     count(rt);
+    rt.has_looked_at_time();
+    rt.threads.me_mut().spin.undone.clear();
     let me = rt.threads.current();
     rt.scheduler.set_last(Agent::thread(me as u16));
 }

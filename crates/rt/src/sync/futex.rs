@@ -65,6 +65,10 @@ fn futex(rt: &mut Rt, args: [usize; 4], call: Call) -> isize {
     // SAFETY: the program says that it has a word there.
     let word: Guest<u32> = unsafe { Guest::at(addr) };
     let op = |kind| word.area().op(kind);
+    let waits = [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET].contains(&(command as i32 & 0x7f));
+    if timeout != 0 && waits {
+        rt.threads.me_mut().spin.undone.waits_for_time();
+    }
     match command as i32 & 0x7f {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if rt.words.is_parker(addr) => {
             park(rt, word, (timeout, command as i32 & 0x7f == libc::FUTEX_WAIT), call)

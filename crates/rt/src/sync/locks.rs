@@ -53,9 +53,16 @@ pub(super) fn done(rt: &mut Runtime, op: Op, pc: usize) {
 
 pub(super) fn done_with(rt: &mut Runtime, op: Op, pc: usize, sync: Sync) {
     let spin = &mut rt.threads.me_mut().spin;
+    let place = Area::place(op.addr as usize);
     match op.kind {
-        OpKind::Acquire => spin.locked(),
-        OpKind::Release => spin.unlocked(),
+        OpKind::Acquire => {
+            spin.locked();
+            spin.undone.changed(place, 0, 1);
+        }
+        OpKind::Release => {
+            spin.unlocked();
+            spin.undone.changed(place, 1, 0);
+        }
         _ => {}
     }
     rt.record(Event::new(op, Order::SeqCst, pc).orders(sync));
@@ -140,6 +147,7 @@ pub fn lock(rt: &mut Rt, mutex: Guest<Mutex>, patience: Patience) -> i32 {
         match state.kind() {
             RECURSIVE => {
                 mutex.set(Mutex { count: state.count + 1, ..state });
+                rt.threads.me_mut().spin.undone.clear();
                 return 0;
             }
             CHECKED => return libc::EDEADLK,
@@ -179,6 +187,7 @@ pub fn try_lock(rt: &mut Rt, mutex: Guest<Mutex>) -> i32 {
     let state = mutex.get();
     if state.is_held_by(me(rt)) && state.kind() == RECURSIVE {
         mutex.set(Mutex { count: state.count + 1, ..state });
+        rt.threads.me_mut().spin.undone.clear();
         return 0;
     }
     let varying = free_word(mutex);
@@ -207,6 +216,7 @@ pub fn unlock(rt: &mut Rt, mutex: Guest<Mutex>, pc: usize) -> i32 {
     }
     if kind == RECURSIVE && state.count > 1 {
         mutex.set(Mutex { count: state.count - 1, ..state });
+        rt.threads.me_mut().spin.undone.clear();
         return 0;
     }
     let op = op(OpKind::Release, mutex, MUTEX);

@@ -139,6 +139,8 @@ fn ready(rt: &mut Rt, fd: i32, direction: Direction, what: &'static str) {
 /// A note about a file that is written: the next execution finds it.
 fn note_file(rt: &mut Rt, fd: i32) {
     if descriptors::is_file(fd) {
+        // It grows.
+        rt.threads.me_mut().spin.undone.clear();
         rt.changes_outside("writes to a file");
     }
 }

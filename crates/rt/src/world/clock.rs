@@ -19,12 +19,18 @@ use crate::{Rt, Runtime};
 const START: u64 = 1_700_000_000;
 const SECOND: u64 = 1_000_000_000;
 
+/// Stand for loops in which time passes, and for somebody who looks at it: no program has anything there.
+const PASSES: Area = Area::nowhere(0x1028, 8);
+const LOOKS: Area = Area::nowhere(0x1030, 8);
+
 /// Virtual time, and chance.
 pub struct Clock {
     /// Nanoseconds since the execution began.
     now: u64,
     /// State of what is random for the program.
     random: u64,
+    /// Somebody asked for the time in this execution, and not only in order to say how long to wait.
+    looked_at: bool,
     /// Who has slept in this execution, and the calls on its stack then: the first time of each thread.
     slept: Vec<(usize, Vec<usize>)>,
 }
@@ -33,12 +39,13 @@ impl Clock {
     /// Before the first execution.
     pub fn new() -> Clock {
         libcs::find();
-        Clock { now: 0, random: 0, slept: Vec::new() }
+        Clock { now: 0, random: 0, looked_at: false, slept: Vec::new() }
     }
 
     /// Before an execution.
     pub fn clear(&mut self, seed: u64) {
         self.now = 0;
+        self.looked_at = false;
         self.random = seed;
         self.slept.clear();
     }
@@ -87,6 +94,7 @@ impl Clock {
 /// Sleeps: others may run.
 pub fn sleep_for(rt: &mut Rt, span: u64) {
     remember(rt);
+    rt.threads.me_mut().spin.undone.passes();
     if rt.config.virtual_time && !rt.threads.alone() {
         let deadline = rt.clock.now.saturating_add(span.min(SECOND << 32));
         rt.threads.me_mut().deadline = Some(deadline);
@@ -100,9 +108,21 @@ pub fn sleep_for(rt: &mut Rt, span: u64) {
     rt.clock.sleep(span);
 }
 
+/// The current thread asks for the time. How often it has.
+fn asks(rt: &mut Rt) -> u64 {
+    let harness = rt.config.harness && rt.threads.current() == 0;
+    let rt: &mut Runtime = rt;
+    let spin = &mut rt.threads.me_mut().spin;
+    if harness {
+        return spin.asks();
+    }
+    rt.clock.looked_at |= spin.undone.has_asked_time();
+    spin.asks_time()
+}
+
 /// The time, for the current thread.
 fn now(rt: &mut Rt) -> libc::timespec {
-    let asked = rt.threads.me_mut().spin.asks();
+    let asked = asks(rt);
     rt.clock.read(asked)
 }
 
@@ -119,6 +139,43 @@ impl Runtime {
             };
             self.threads.me_mut().timeout = Some(deadline);
         }
+    }
+
+    /// The current thread goes on after it may have asked for the time: if it did, that was not in order to wait.
+    pub fn has_looked_at_time(&mut self) {
+        if self.threads.me_mut().spin.undone.looks_at_time() {
+            self.clock.looked_at = true;
+        }
+    }
+
+    /// Whether rounds of loops may be left out in which time passes: if nobody looks at it. Some were seen.
+    pub fn may_forget_time(&mut self) -> bool {
+        if self.shadow.is_shared(LOOKS) {
+            return false;
+        }
+        let known = self.shadow.is_shared(PASSES);
+        if !known {
+            // All who explore have to know.
+            self.note(PASSES);
+        }
+        known
+    }
+
+    /// After an execution: if somebody has looked at the time, and rounds in which it passes were left out, the exploration
+    /// starts again with them.
+    pub fn look_for_time(&mut self) {
+        let looked = self.clock.looked_at
+            || self.threads.iter().any(|thread| thread.spin.undone.has_asked_time());
+        let learns = self.shadow.is_shared(PASSES) && !self.shadow.is_shared(LOOKS);
+        if looked && learns && !self.exploration.learning() {
+            self.note(LOOKS);
+        }
+    }
+
+    fn note(&mut self, what: Area) {
+        let (addr, len) = (what.addr(), what.len() as usize);
+        self.shadow.set_shared(addr, len);
+        self.learn(addr, len);
     }
 
     /// It is at least this late.
@@ -195,7 +252,7 @@ stand_in! {
     }
 
     fn clock(rt) -> i64 {
-        let asked = rt.threads.me_mut().spin.asks();
+        let asked = asks(rt);
         rt.clock.passed(asked) as i64 / 1000
     }
 

@@ -150,6 +150,25 @@ impl Order {
         if at == NONE { 0 } else { self.steps[at as usize].index }
     }
 
+    /// Whether no step of anybody else comes between the last so many steps of an agent: after one of them and before another.
+    pub(super) fn apart(&self, agent: Agent, steps: u32) -> bool {
+        let Some(slot) = self.slot_of(agent) else { return false };
+        let last = self.last[slot];
+        let mut first = last;
+        for _ in 1..steps {
+            if first == NONE {
+                return false;
+            }
+            first = self.steps[first as usize].previous;
+        }
+        if first == NONE {
+            return false;
+        }
+        let (first, last) = (first as usize, last as usize);
+        let mut others = (first + 1..last).filter(|&at| usize::from(self.steps[at].slot) != slot);
+        !others.any(|at| self.before(first, at) && self.before(at, last))
+    }
+
     /// Notes that these agents can go on because of the last step.
     pub(super) fn woken(&mut self, agent: Agent) {
         if let Some(step) = self.steps.len().checked_sub(1) {

@@ -245,7 +245,7 @@ impl Rest {
                 let (agent, op, flags) = (read_agent(r)?, read_op(r)?, r.long()?);
                 let flag = |bit: u64| flags >> bit & 1 != 0;
                 let (enabled, idle, varies) = (flag(0), flag(1), flag(2));
-                Some(Next { agent, op, enabled, idle, varies, again: flag(3) })
+                Some(Next { agent, op, enabled, idle, varies, again: flag(3), undone: 0 })
             })?;
             let (sleep, barred, taken) = (read_agents(r)?, read_agents(r)?, read_agents(r)?);
             Some(Left { agent, seen, sleep, barred, taken, tree: read_tree(r)? })
