@@ -287,11 +287,9 @@ impl Exploration<'_> {
             if self.explored.limit == Some(Limit::Time(question.timeout / 2)) {
                 self.explored.remarks.push(HALF.to_owned());
             }
-            let before = self.explored.limit.is_none().then(|| self.forget_counts());
-            self.take(phase.name, heard);
-            if let Some(before) = before {
-                self.explored.findings.show_by(before.clone());
-                self.explored.findings.add_missing(before);
+            match self.explored.limit {
+                None => self.take_all(phase.name, heard),
+                Some(_) => self.take(phase.name, heard),
             }
             if self.explored.limit.is_none() || self.is_interrupted() || self.is_enough() {
                 break;
@@ -305,13 +303,17 @@ impl Exploration<'_> {
         Ok(())
     }
 
-    /// Whoever explores everything also comes to what was executed before, which is not counted twice. What
-    /// was found there has fewer preemptions, and is shown.
-    fn forget_counts(&mut self) -> Findings {
+    /// Whoever explores everything also comes to what was executed before, which is not counted twice, and says
+    /// again what is to be said about it. What was found before has fewer preemptions, and is shown.
+    fn take_all(&mut self, name: &'static str, heard: Heard) {
         let explored = &mut self.explored;
         (explored.executions, explored.steps, explored.transactions) = (0, 0, 0);
         (explored.assumed, explored.left) = (0, 0);
-        std::mem::replace(&mut explored.findings, Findings::none())
+        explored.remarks.clear();
+        let before = std::mem::replace(&mut explored.findings, Findings::none());
+        self.take(name, heard);
+        self.explored.findings.show_by(before.clone());
+        self.explored.findings.add_missing(before);
     }
 
     fn is_interrupted(&self) -> bool {
@@ -411,13 +413,14 @@ impl Exploration<'_> {
         let followed = self.follow(&phase, left, Some(most));
         self.base.spins = spins;
         let (ended, heard) = followed?;
-        match self.limit_of(&phase, &heard, &ended)? {
-            None => {
-                self.explored.remarks.retain(|remark| remark != WAITING);
-                self.explored.limit = None;
-            }
-            Some(Limit::Interrupted) => self.explored.limit = Some(Limit::Interrupted),
-            Some(_) => {}
+        let limit = self.limit_of(&phase, &heard, &ended)?;
+        if limit.is_none() {
+            self.explored.limit = None;
+            self.take_all(phase.name, heard);
+            return Ok(());
+        }
+        if limit == Some(Limit::Interrupted) {
+            self.explored.limit = limit;
         }
         self.take(phase.name, heard);
         Ok(())

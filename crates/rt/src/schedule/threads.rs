@@ -28,6 +28,10 @@ pub struct Threads {
     alone: bool,
     /// The thread that runs.
     current: usize,
+    /// Who has made the last one.
+    maker: usize,
+    /// A thread is being made, which will have the next number.
+    number_taken: bool,
 }
 
 /// A thread of the program.
@@ -206,7 +210,15 @@ pub enum Parked {
 impl Threads {
     /// No threads.
     pub fn new() -> Threads {
-        Threads { all: Vec::new(), count: 0, unjoined: 0, alone: true, current: 0 }
+        Threads {
+            all: Vec::new(),
+            count: 0,
+            unjoined: 0,
+            alone: true,
+            current: 0,
+            maker: 0,
+            number_taken: false,
+        }
     }
 
     /// Before an execution.
@@ -214,6 +226,7 @@ impl Threads {
         self.count = 0;
         self.unjoined = 0;
         self.alone = true;
+        self.number_taken = false;
     }
 
     /// A new thread with the next number, whose stack ends at `top`; its number.
@@ -226,11 +239,28 @@ impl Threads {
         let room = core::mem::take(thread).emptied();
         *thread = Thread { start, position, lowest: top, ..room };
         self.count += 1;
+        self.maker = self.current;
         if t > 0 {
             self.unjoined += 1;
             self.alone = false;
         }
         t
+    }
+
+    /// Whether the last thread might have come after one that the current thread makes, if that had been faster: somebody else has made it,
+    /// and it is not the current one.
+    pub fn are_made_by_others(&self) -> bool {
+        self.count > 1 && self.maker != self.current && self.count - 1 != self.current
+    }
+
+    /// Whether a thread is being made, which will have the next number.
+    pub fn is_number_taken(&self) -> bool {
+        self.number_taken
+    }
+
+    /// A thread is about to be made, or has been.
+    pub fn set_number_taken(&mut self, taken: bool) {
+        self.number_taken = taken;
     }
 
     /// The number of the thread that runs.

@@ -8,7 +8,7 @@ use weakspot_live::{Op, OpKind, Order};
 use crate::access::pending::settle;
 use crate::access::plain::{access, read_step};
 use crate::entry::frame::{entry, stand_in};
-use crate::entry::guest::{Guest, Question};
+use crate::entry::guest::{Area, Guest, Question};
 use crate::entry::native::native;
 use crate::execution::ends::refuse;
 use crate::execution::monitors::Event;
@@ -32,13 +32,38 @@ impl Runtime {
     }
 }
 
+/// Stands for the number that the next thread will have: no program has anything there.
+const NUMBER: Area = Area::nowhere(0x1028, 8);
+
+/// The current thread is about to make another one. Strategies know threads by their numbers, which they get as they are made.
+/// Where several make threads these depend on who comes first, so that it is explored in all orders, as if each took a lock. Whether it
+/// has taken one.
+fn takes_number(rt: &mut Rt) -> bool {
+    if rt.threads.alone() {
+        return false;
+    }
+    if rt.threads.are_made_by_others() && !rt.shadow.is_shared(NUMBER) {
+        let (addr, len) = (NUMBER.addr(), NUMBER.len() as usize);
+        rt.shadow.set_shared(addr, len);
+        rt.learn(addr, len);
+    }
+    let takes = rt.shadow.is_shared(NUMBER);
+    if takes {
+        let free = Until::Known(|rt, _, _| !rt.threads.is_number_taken(), 0);
+        wait(rt, NUMBER.op(OpKind::Acquire), free, Patience::Endless);
+        rt.threads.set_number_taken(true);
+    }
+    takes
+}
+
 /// Makes a thread; its handle.
 pub fn create(rt: &mut Rt, f: Function, arg: usize) -> usize {
     let pc = rt.pc();
+    let takes = takes_number(rt);
     let spawn = |rt: &Rt| Op { kind: OpKind::Spawn, len: 0, addr: rt.threads.count() as u64 };
     let announced = spawn(rt);
     step(rt, announced);
-    // Another thread may have made one since that was announced.
+    // Another thread may have made one since that was announced, if nobody knew that several do.
     let op = spawn(rt);
     let Some(t) = add(rt, Start::Function(f, arg)) else {
         // What the program would do without the thread is not what it does on its own.
@@ -49,6 +74,10 @@ pub fn create(rt: &mut Rt, f: Function, arg: usize) -> usize {
     unsafe { (&raw mut __libc_single_threaded).write(0) };
     // What it will execute is told as the value.
     rt.record(Event::new(op, Order::Plain, pc).with(f as usize as u64, None));
+    if takes {
+        step(rt, NUMBER.op(OpKind::Release));
+        rt.threads.set_number_taken(false);
+    }
     rt.coroutines.slot(t).handle()
 }
 

@@ -19,8 +19,8 @@ use crate::sys;
 pub struct Verifier {
     /// The thread that is in an atomic part, and how deep.
     atomic: Option<(usize, u32)>,
-    /// What has been chosen so far, choice by choice.
-    chosen: Vec<bool>,
+    /// What has been chosen so far, choice by choice, and by whom.
+    chosen: Vec<(usize, bool)>,
 }
 
 impl Verifier {
@@ -31,12 +31,20 @@ impl Verifier {
     }
 }
 
-/// Bytes that no program has, for what only strategies are to know: the lock of all atomic parts, then
-/// one for each choice.
+/// A byte that no program has, for what only strategies are to know: the lock of all atomic parts.
 const NOWHERE: u64 = 0x10;
 
-fn nowhere(kind: OpKind, n: usize) -> Op {
-    Op { kind, len: 1, addr: NOWHERE + n as u64 }
+fn nowhere(kind: OpKind) -> Op {
+    Op { kind, len: 1, addr: NOWHERE }
+}
+
+/// The same for each choice: its byte depends on what its thread has chosen before, and not on others.
+fn chosen(rt: &Runtime, kind: OpKind, choice: usize) -> Op {
+    /// The addresses of programs are lower.
+    const FIRST: u64 = 1 << 56;
+    let thread = rt.verifier.chosen[choice].0;
+    let before = rt.verifier.chosen[..choice].iter().filter(|chosen| chosen.0 == thread).count();
+    Op { kind, len: 1, addr: FIRST + ((thread as u64) << 32) + before as u64 }
 }
 
 fn can_be_atomic(rt: &Runtime, thread: usize, _: usize) -> bool {
@@ -52,7 +60,7 @@ fn atomic_begin(rt: &mut Rt) {
         *depth += 1;
         return;
     }
-    let acquire = nowhere(OpKind::Acquire, 0);
+    let acquire = nowhere(OpKind::Acquire);
     wait(rt, acquire, Until::Known(can_be_atomic, 0), Patience::Endless);
     rt.verifier.atomic = Some((me, 1));
     rt.threads.me_mut().spin.locked();
@@ -64,7 +72,7 @@ fn atomic_end(rt: &mut Rt) {
     match &mut rt.verifier.atomic {
         Some((owner, depth)) if *owner == me && *depth > 1 => *depth -= 1,
         Some((owner, _)) if *owner == me => {
-            let release = nowhere(OpKind::Release, 0);
+            let release = nowhere(OpKind::Release);
             step(rt, release);
             rt.verifier.atomic = None;
             rt.threads.me_mut().spin.unlocked();
@@ -81,19 +89,21 @@ fn choose(rt: &mut Rt) -> bool {
         // SAFETY: a thread of the program runs this, and nothing of the runtime is borrowed.
         let Some(mut rt) = (unsafe { Rt::live() }) else { sys::quit(DEFECT) };
         let rt = &mut rt;
-        let write = nowhere(OpKind::Write, 1 + choice);
-        step(rt, write);
-        rt.verifier.chosen[choice] = true;
+        // With store buffers nobody would ever see a store to a byte that is not there.
+        step(rt, chosen(rt, OpKind::Update, choice));
+        let write = chosen(rt, OpKind::Write, choice);
+        rt.verifier.chosen[choice].1 = true;
         rt.record(Event::new(write, Order::SeqCst, 0).orders(Sync::Nothing));
         0
     }
     let pc = rt.pc();
     let choice = rt.verifier.chosen.len();
-    rt.verifier.chosen.push(false);
+    let me = rt.threads.current();
+    rt.verifier.chosen.push((me, false));
     let other = pthread::create(rt, decide, choice);
-    let read = nowhere(OpKind::Read, 1 + choice);
+    let read = chosen(rt, OpKind::Read, choice);
     step(rt, read);
-    let chosen = rt.verifier.chosen[choice];
+    let chosen = rt.verifier.chosen[choice].1;
     rt.record(Event::new(read, Order::Relaxed, pc).orders(Sync::Nothing));
     // It was made here, so that it can be waited for.
     let _ = pthread::join(rt, other);

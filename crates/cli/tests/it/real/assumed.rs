@@ -39,6 +39,26 @@ int main(void) {
 }
 ";
 
+/// A loop with a bounded number of tries, the first of which is assumed to be in vain.
+const TRIES: &str = r"#include <pthread.h>
+#include <stdatomic.h>
+void __VERIFIER_assume(int);
+static atomic_int go;
+static void *one(void *p) {
+    int seen = 0, i = 0;
+    for (; i < 100 && !seen; i++) seen = atomic_load(&go);
+    __VERIFIER_assume(i > 1);
+    return 0;
+}
+static void *two(void *p) { atomic_store(&go, 1); return 0; }
+int main(void) {
+    pthread_t t[2];
+    pthread_create(&t[0], 0, one, 0); pthread_create(&t[1], 0, two, 0);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    return 0;
+}
+";
+
 /// Who waits for a lock waits for the thread that assumes.
 const NEEDED: &str = r"#include <pthread.h>
 #include <stdatomic.h>
@@ -54,6 +74,17 @@ int main(void) {
     return 0;
 }
 ";
+
+/// Where a loop is followed further than at first, what is said is about the executions of that alone.
+#[test]
+fn assumptions_are_counted_once() {
+    let (out, code) = explore("tries.c", TRIES, &["--model", "tso"]);
+    assert_eq!(code, Some(0), "{out}");
+    let ended = "executions end where an assumption does not hold";
+    let notes: Vec<&str> = out.lines().filter(|line| line.contains(ended)).collect();
+    assert_eq!(notes.len(), 1, "{out}");
+    assert!(notes[0].contains("1 of 101 "), "{out}");
+}
 
 #[test]
 fn no_execution_satisfies_its_assumption() {

@@ -370,3 +370,52 @@ fn what_is_waited_for_is_told() {
         assert!(out.contains(&format!("{function}#1 {words}\n")), "{words}: {out}");
     }
 }
+
+/// Two threads store to the same variable, and each makes another one then. The second of the two is made late, so that it has another
+/// number where the first one is slower.
+const MAKERS: &str = "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x;
+static pthread_t first, second, later;
+static void *idle(void *p) { return p; }
+static void *store(void *value) {
+    pthread_t other;
+    atomic_store(&x, (int)(long)value);
+    pthread_create(&other, 0, idle, 0);
+    pthread_join(other, 0);
+    return 0;
+}
+static void *makes(void *p) { pthread_create(&second, 0, store, (void *)2); return p; }
+int main(void) {
+    pthread_create(&first, 0, store, (void *)1);
+    pthread_create(&later, 0, makes, 0);
+    pthread_join(later, 0);
+    pthread_join(first, 0);
+    pthread_join(second, 0);
+    assert(x != LAST);
+    return 0;
+}
+";
+
+/// Threads are known by numbers, which depend on who makes them first where several do.
+#[test]
+fn threads_are_made_by_several() {
+    for last in ["1", "2"] {
+        let source = MAKERS.replace("LAST", last);
+        for args in [&["-q"][..], &["-q", "--under", "tso", "--strategy", "rf"]] {
+            let (out, code) = explore("makers.c", &source, args);
+            assert_eq!(code, Some(1), "{out}");
+        }
+        let (out, _) = explore("makers.c", &source, &["-v"]);
+        let schedule = out.split_whitespace().find(|word| word.starts_with("ws1_")).expect("one");
+        let (out, code) = explore("makers.c", &source, &["--replay", schedule]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains(&format!("makers.c:21: x != {last}")), "{out}");
+    }
+    let (out, code) = explore("makers.c", &MAKERS.replace("LAST", "3"), &[]);
+    assert_eq!(code, Some(0), "{out}");
+    // The first thread makes its own before each of the three others, or after all of them; in the last two cases either
+    // store may be the last.
+    assert!(out.contains("SC: no execution fails (6 executions explored)"), "{out}");
+}

@@ -940,7 +940,8 @@ fn bounded_tries_come_to_an_end() {
     let source = two(front, tries, "atomic_store(&go, 1);", "r != 2");
     let (out, code) = explore("tries", &source, &["-q"]);
     assert_eq!(code, Some(1), "{out}");
-    assert!(out.contains("SC: fails: 1 failure"), "{out}");
+    // The store comes before one of the tries, or after all of them. What was explored before is not counted again.
+    assert!(out.contains("SC: fails: 1 failure in 201 executions"), "{out}");
 }
 
 /// What depends on memory that is given out again is seen again when it is executed again.

@@ -59,6 +59,12 @@ void *q(void *a) {{ return a; }}"
     let (out, code) = explore("choices", &any, &["--strategy", "dpor"]);
     assert!(out.contains("__VERIFIER_error is reached"), "{out}");
     assert_eq!(code, Some(1), "{out}");
+    for strategy in ["dpor", "rf"] {
+        let (out, code) =
+            explore("choices", &any, &["--under", "tso", "--strategy", strategy, "-q"]);
+        assert!(out.contains("TSO: fails: 1 failure"), "{out}");
+        assert_eq!(code, Some(1), "{out}");
+    }
     let none = source("__VERIFIER_assume(b != c); assert(b + c == 1);");
     let (out, code) = explore("choices_none", &none, &["--strategy", "dpor", "-q"]);
     assert_eq!(code, Some(0), "{out}");
