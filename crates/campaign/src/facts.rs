@@ -1,6 +1,7 @@
 //! What is known about a program before it runs: from its file, and from who built it.
 
 pub(crate) mod channels;
+mod imported;
 pub(crate) mod lines;
 pub(crate) mod locks;
 pub(crate) mod naming;
@@ -43,6 +44,8 @@ pub struct Facts {
     pub reads: Vec<(u64, u64)>,
     /// What of it is not instrumented, by name.
     pub unseen: Vec<String>,
+    /// Whether all that it changes is announced, or known to be nothing that ends a loop.
+    pub announced: bool,
     /// Whether it has additions, barriers, semaphores or readers of which nobody is told in what order they come.
     pub in_no_order: bool,
     /// Those of both that a jump may stand for, with the bytes that it stands for.
@@ -87,6 +90,7 @@ impl Facts {
             _ => None,
         };
         Ok(Facts {
+            announced: unseen.is_empty() && code.announced,
             unseen,
             in_no_order: code.in_no_order,
             name: program.name.clone(),
@@ -116,6 +120,7 @@ pub(crate) struct Code {
     channels: Vec<(u64, u64)>,
     locks: Locks,
     in_no_order: bool,
+    announced: bool,
 }
 
 impl Code {
@@ -127,6 +132,7 @@ impl Code {
             channels: Vec::new(),
             locks: Locks::default(),
             in_no_order: native::has_steps_in_no_order(file)?,
+            announced: imported::is_announced(file)?,
         };
         if rust {
             code.updates = hidden::updates(file)?;

@@ -285,6 +285,7 @@ pub(crate) fn facts() -> Facts {
         reads: Vec::new(),
         unseen: Vec::new(),
         in_no_order: false,
+        announced: true,
         jumps: Vec::new(),
         patient: Vec::new(),
         channels: Vec::new(),

@@ -72,6 +72,7 @@ pub(crate) fn base(question: &Question, facts: &Facts) -> Config {
         trace: false,
         stop: 0,
         virtual_time: question.virtual_time,
+        announced: facts.announced,
         progress: PROGRESS,
         profile: false,
     }

@@ -112,6 +112,8 @@ pub struct Config {
     pub stop: u64,
     /// `virtual-time=on`: who sleeps goes on when nobody else can, in the order of deadlines.
     pub virtual_time: bool,
+    /// `announced=on`: all that the program changes is announced, or known to be nothing that ends a loop.
+    pub announced: bool,
     /// `progress`: milliseconds between two messages that say how far it is, 0 for none.
     pub progress: u64,
     /// `profile=on`: it is reported in the end how the exploration went.
@@ -204,6 +206,7 @@ impl Config {
             "trace" => self.trace = flag()?,
             "stop" => self.stop = number()?,
             "virtual-time" => self.virtual_time = flag()?,
+            "announced" => self.announced = flag()?,
             "progress" => self.progress = number()?,
             "profile" => self.profile = flag()?,
             _ => return Err(format!("there is no option `{key}`")),
@@ -259,6 +262,7 @@ impl fmt::Display for Config {
             trace,
             stop,
             virtual_time,
+            announced,
             progress,
             profile,
         } = self;
@@ -295,7 +299,8 @@ impl fmt::Display for Config {
         write!(f, " counts={} references={}", written(counts), written(references))?;
         write!(f, " parks={} unused={}", written(parks), written(unused))?;
         write!(f, " harness={} trace={} stop={stop}", on(harness), on(trace))?;
-        write!(f, " virtual-time={} progress={progress}", on(virtual_time))?;
+        write!(f, " virtual-time={} announced={}", on(virtual_time), on(announced))?;
+        write!(f, " progress={progress}")?;
         write!(f, " profile={}", on(profile))
     }
 }
@@ -346,6 +351,7 @@ fn unset() -> Config {
         trace: false,
         stop: 0,
         virtual_time: false,
+        announced: false,
         progress: 0,
         profile: false,
     }
@@ -448,6 +454,7 @@ mod tests {
             trace: true,
             stop: 7,
             virtual_time: true,
+            announced: true,
             progress: 14,
             profile: true,
         }

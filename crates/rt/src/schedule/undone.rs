@@ -22,6 +22,9 @@
 //! memory that is allocated, threads that begin or end. Bytes are as they were if the differences add up to 0; what an addition finds that may be
 //! exchanged with those of others depends on these, but not the difference that it makes.
 //!
+//! What nobody announces would not be missed: a function that keeps something of its own, or stores to memory of the program. So a program
+//! that calls functions of which that is not known ([`Config::announced`](crate::config::Config)) goes round.
+//!
 //! How much time has passed depends on how many rounds there were. Nobody knows if nobody asks, but to say how long to wait; if
 //! somebody does, rounds in which time passes are explored (`world/clock.rs`).
 
@@ -276,7 +279,8 @@ impl Runtime {
     /// are a round that it has undone; 0 if they are none.
     pub fn undone(&mut self, call: Call, area: Area) -> u32 {
         let config = &self.config;
-        let may = config.plan == Plan::Dpor
+        let may = config.announced
+            && config.plan == Plan::Dpor
             && config.under == Model::Sc
             && config.transactions.is_none()
             // Who sleeps goes on only when all others wait, so that executions without this round are not explored.

@@ -90,7 +90,7 @@ remembers! { change:
     mblen mbtowc wctomb hsearch hcreate hdestroy setlocale textdomain
     brk sbrk setpriority setlogmask
     semget semop semctl msgget msgsnd msgctl shmget shmat shmdt shmctl mq_open mq_send mq_unlink
-    timer_settime timerfd_settime wait waitpid wait3 wait4
+    timer_settime timerfd_settime wait waitid waitpid wait3 wait4
     link symlink linkat symlinkat unlinkat renameat mkdirat mkfifo truncate truncate64 remove
     chmod utime utimes shm_open shm_unlink
 }

@@ -85,3 +85,30 @@ static volatile int f; static char *words[] = {\"p\", \"-a\", \"-a\", 0};";
         assert!(out.contains("assertion"), "{name}: {out}");
     }
 }
+
+/// What is undone is only what is announced: rounds that store something and undo that come to an end of what libc keeps, or of what
+/// functions change that are not instrumented.
+#[test]
+fn rounds_that_undo_what_they_store_come_to_an_end() {
+    let front = "#include <fcntl.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+#include <stdatomic.h>
+static atomic_int f, x; static char text[] = \"1 2 3 4 5 6 7 8 9 a b c\", *rest = text;
+static char *words[] = {\"p\", \"-a\", \"-a\", \"-a\", \"-a\", \"-a\", \"-a\", \"-a\", \"-a\", \"-a\", 0};";
+    for (name, open, next) in [
+        ("seek", "int d = open(\"/proc/self/exe\", 0);", "lseek(d, 1, SEEK_CUR) < 12"),
+        ("options", "", "getopt(10, words, \"a\") != -1"),
+        ("words", "", "strsep(&rest, \" \")"),
+    ] {
+        for (step, undo) in [("x = 1", "x = 0"), ("x++", "x--")] {
+            let first = format!("{open} while (!f) {{ {step}; assert({next}); {undo}; }}");
+            let source = two(front, &first, "int seen = x; (void)seen; f = 1;", "1");
+            let (out, code) =
+                explore(&format!("undone_{name}"), &source, &["--model", "tso", "--no-races"]);
+            assert_eq!(code, Some(1), "{name}: {out}");
+            assert!(out.contains("assertion"), "{name}: {out}");
+        }
+    }
+}
