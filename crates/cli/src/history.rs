@@ -147,8 +147,8 @@ impl<'a> Asked<'a> {
             if is_over.load(Ordering::Relaxed) {
                 return None;
             }
-            // Who works alone may as well read.
-            let cuts = workers > 1 && !pool::interrupted();
+            // Of few workers, all are busy while one reads, and to look for ends twice takes time.
+            let cuts = workers > 2 && !pool::interrupted();
             let cut = if cuts { reader.cut().ok().flatten() } else { None };
             let cut = cut.map(|cut| Next::Cut(cut, number));
             let next = cut.or_else(|| self.read(&mut reader, &patience, number))?;

@@ -1,7 +1,7 @@
 //! Where the bytes of a log come from. Each read takes what has arrived and no more, so that a
 //! log can be followed while the program that writes it still runs.
 
-use std::io::{ErrorKind, Read, Result};
+use std::io::{ErrorKind, Read, Result, empty};
 
 /// No line, value or block may be longer than this, so that memory is bounded whatever the input.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -27,6 +27,12 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(inner: Box<dyn Read + Send>) -> Source {
         Source { inner, buffer: vec![0; CHUNK], start: 0, end: 0, used: 0, ended: false }
+    }
+
+    /// All of this, and nothing else.
+    pub(crate) fn whole(bytes: Vec<u8>) -> Source {
+        let end = bytes.len();
+        Source { inner: Box::new(empty()), buffer: bytes, start: 0, end, used: 0, ended: true }
     }
 
     /// What was read and not used.

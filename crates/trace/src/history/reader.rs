@@ -1,6 +1,6 @@
 //! Reading histories, whatever their format.
 
-use std::io::{Cursor, Read};
+use std::io::Read;
 
 use super::build::{Builder, OpenRead, Recorded};
 use super::databases::transactions::RecordedTxns;
@@ -25,7 +25,7 @@ impl Cut {
     /// A reader of this history and no other.
     #[must_use]
     pub fn reader(self) -> HistoryReader {
-        let mut reader = HistoryReader::new(Box::new(Cursor::new(self.text)), HistoryFormat::Jsonl);
+        let mut reader = HistoryReader::over(Source::whole(self.text), HistoryFormat::Jsonl);
         reader.items = reader.items.within(self.place);
         reader.items.decode_with(Box::new(json::Json::behind_others()));
         reader
