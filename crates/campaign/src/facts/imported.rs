@@ -179,8 +179,8 @@ const HARMLESS: [&str; 164] = [
 ];
 
 /// How the names of others begin: exceptions and types of C++, what it prints, its threads and memory, which are made of functions that are
-/// stood in for.
-const HARMLESS_FAMILIES: [&str; 29] = [
+/// stood in for; attributes of threads, and of other programs, which cannot be started.
+const HARMLESS_FAMILIES: [&str; 32] = [
     "_Unwind_",
     "_ZNKSt5ctype",
     "_ZNKSt9exception",
@@ -210,10 +210,10 @@ const HARMLESS_FAMILIES: [&str; 29] = [
     "_ZStlsISt11char_traits",
     "_ZT",
     "__cxa_",
+    "posix_spawn_file_actions_",
+    "posix_spawnattr_",
+    "pthread_attr_",
 ];
-
-/// Those of attributes of threads and of other programs, which are started only by what is refused.
-const ATTRIBUTES: [&str; 3] = ["posix_spawn_file_actions_", "posix_spawnattr_", "pthread_attr_"];
 
 /// Whether a program changes nothing by functions of shared libraries but what the runtime library knows of: it stands in for them, or they
 /// are harmless.
@@ -237,9 +237,7 @@ pub(crate) fn is_announced(program: &Path) -> Result<bool> {
 
 fn is_harmless(name: &str) -> bool {
     let begins = |with: &&str| name.starts_with(*with);
-    name.is_empty()
-        || HARMLESS.binary_search(&name).is_ok()
-        || HARMLESS_FAMILIES.iter().chain(&ATTRIBUTES).any(begins)
+    name.is_empty() || HARMLESS.binary_search(&name).is_ok() || HARMLESS_FAMILIES.iter().any(begins)
 }
 
 #[cfg(test)]

@@ -113,17 +113,29 @@ fn flush(rt: &mut Rt, file: File, what: &'static str) {
     }
 }
 
+macro_rules! reads_one {
+    ($($name:ident)*) => {
+        stand_in! {$(
+            /// It reads one character, or a word.
+            fn $name(rt, file: File) -> c_int {
+                begin_to_read(rt, file, stringify!($name));
+                native!($name(file: File) -> c_int)
+            }
+        )*}
+    };
+}
+
+reads_one! {
+    fgetc
+    getc
+    getw
+    fgetwc
+    getwc
+    fgetc_unlocked
+    getc_unlocked
+}
+
 stand_in! {
-    fn fgetc(rt, file: File) -> c_int {
-        begin_to_read(rt, file, "fgetc");
-        native!(fgetc(file: File) -> c_int)
-    }
-
-    fn getc(rt, file: File) -> c_int {
-        begin_to_read(rt, file, "getc");
-        native!(getc(file: File) -> c_int)
-    }
-
     fn getline(rt, line: usize, size: usize, file: File) -> isize {
         begin_to_read(rt, file, "getline");
         native!(getline(line: usize, size: usize, file: File) -> isize)
@@ -145,34 +157,9 @@ stand_in! {
         native!(getchar() -> c_int)
     }
 
-    fn getw(rt, file: File) -> c_int {
-        begin_to_read(rt, file, "getw");
-        native!(getw(file: File) -> c_int)
-    }
-
-    fn fgetwc(rt, file: File) -> u32 {
-        begin_to_read(rt, file, "fgetwc");
-        native!(fgetwc(file: File) -> u32)
-    }
-
-    fn getwc(rt, file: File) -> u32 {
-        begin_to_read(rt, file, "getwc");
-        native!(getwc(file: File) -> u32)
-    }
-
     fn fgetws(rt, to: usize, n: c_int, file: File) -> usize {
         begin_to_read(rt, file, "fgetws");
         native!(fgetws(to: usize, n: c_int, file: File) -> usize)
-    }
-
-    fn fgetc_unlocked(rt, file: File) -> c_int {
-        begin_to_read(rt, file, "fgetc_unlocked");
-        native!(fgetc_unlocked(file: File) -> c_int)
-    }
-
-    fn getc_unlocked(rt, file: File) -> c_int {
-        begin_to_read(rt, file, "getc_unlocked");
-        native!(getc_unlocked(file: File) -> c_int)
     }
 
     fn ungetc(rt, byte: c_int, file: File) -> c_int {
